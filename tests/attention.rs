@@ -140,7 +140,7 @@ impl<T: Element + Into<f64>> Launched<T> {
             let [q, k, v] = &operands;
             let mut out: TensorViewMut<'_, T, 4> = o.part_mut(0, o_shape, o_strides)?;
             let set = change(what.set(device, T::ELEM, [batches, heads, m, d], [batches, groups, n, dv]));
-            what.run_with(&set, &device.stream(), &q.view()?, [&k.view()?, &v.view()?], &mut out, &mut logs)?;
+            what.run_with(&set, &device.stream(), &q.view()?, &k.view()?, &v.view()?, &mut out, &mut logs)?;
         }
         let o = o.download()?.into_iter().map(Into::into).collect();
         Ok(Launched { sizes, plan, operands, o_strides, o, logs: logs.download()? })
@@ -408,7 +408,7 @@ fn equal_scores_weigh_equally_at_any_size() -> Result<(), Error> {
             let mut logs = device.zeros::<f32, 3>([1, 1, 70])?;
             let what = Attention { mask: Mask::Causal, scale, ..Attention::default() };
             let (q, k, v) = (queries.view(), keys.view(), values.view());
-            what.run(&device.stream(), &q, [&k, &v], &mut o.view_mut(), &mut logs)?;
+            what.run(&device.stream(), &q, &k, &v, &mut o.view_mut(), &mut logs)?;
             let (o, logs) = (o.download()?, logs.download()?);
             assert!(o.iter().all(|x| x.to_f32() == 2.0), "{size} {scale:?}: {o:?}");
             let product = -64.0 * size * size * scale.unwrap_or(0.125);

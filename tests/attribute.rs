@@ -128,6 +128,47 @@ fn an_extent_may_be_an_expression() -> Result<(), Error> {
     Ok(())
 }
 
+/// rustc reports the argument that neither the body nor the attribute names, and no other.
+#[expect(unused_variables)]
+#[tiled_kernel(block = [1], grid = [rows])]
+fn with_an_unused_argument(x: &mut LayoutTensor<f32, RowMajor<4>>, rows: usize, unused: usize) {
+    x[[block_idx.x]] = 1.0;
+}
+
+/// A tensor that is written is given to a function as often as one likes.
+#[tiled_kernel(block = [1], grid = [1])]
+fn given_twice(x: &mut LayoutTensor<f32, RowMajor<2, 2>>, y: &mut LayoutTensor<f32, RowMajor<2, 2>>) {
+    fn add(mut corner: View<f32, Write>, value: f32) {
+        corner[[0, 0]] += value;
+    }
+    fn both(mut to: impl Tensor<Elem = f32, Access = Write>, from: View<f32, Read>) {
+        to[[1, 1]] = from[[0, 0]];
+    }
+    add(x, 1.0);
+    add(x, 2.0);
+    if thread_idx.x == 0 {
+        both(y, x);
+        both(y, x);
+    }
+    for k in 0..2 {
+        add(x.tile([1, 1], [1, k]), 4.0);
+    }
+    x[[0, 1]] = 8.0;
+}
+
+#[test]
+fn arguments_are_used_and_given() {
+    let device = Device::simulator();
+    let mut x = device.zeros::<f32, 1>([4]).expect("a tensor");
+    with_an_unused_argument::launch(&device.stream(), &mut x, 3, 7).expect("a launch");
+    assert_eq!(x.download().expect("its elements"), [1.0, 1.0, 1.0, 0.0]);
+    let mut x = device.zeros::<f32, 2>([2, 2]).expect("a tensor");
+    let mut y = device.zeros::<f32, 2>([2, 2]).expect("a tensor");
+    given_twice::launch(&device.stream(), &mut x, &mut y).expect("a launch");
+    assert_eq!(x.download().expect("its elements"), [3.0, 8.0, 4.0, 4.0]);
+    assert_eq!(y.download().expect("its elements"), [0.0, 0.0, 0.0, 3.0]);
+}
+
 #[tiled_kernels]
 mod shared_constants {
     /// Elements of a block.

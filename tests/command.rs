@@ -1,33 +1,57 @@
-//! The command `layout` itself: what it prints, writes and refuses, and with which exit code.
+//! The commands: what `layout` prints, writes and refuses, with which exit code; and what the other ones say to what they cannot do.
 
 use crate::tidy::root;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-/// Where the command is, built as a test of the whole workspace builds it.
-fn command() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
+/// The programs that are run here.
+const EXAMPLES: [&str; 2] = ["layout", "puzzles"];
+const BINARIES: [&str; 4] = ["bench", "code", "plot", "tune"];
+
+/// Where a program is, built as a test of the whole workspace builds it.
+fn built(name: &str) -> &'static Path {
+    static BUILT: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let examples = EXAMPLES.iter().flat_map(|name| ["--example", *name]);
+        let binaries = BINARIES.iter().flat_map(|name| ["--bin", *name]);
+        let targets = examples.chain(binaries);
         let arguments =
-            ["build", "--quiet", "--workspace", "--example", "layout", "--message-format", "json"];
+            ["build", "--quiet", "--workspace", "--message-format", "json"].into_iter().chain(targets);
         let built =
             Command::new(env!("CARGO")).current_dir(root()).args(arguments).output().expect("cargo runs");
         let text = String::from_utf8(built.stdout).expect("JSON");
         let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let own = |message: &Value| message["target"]["name"] == "layout";
-        let path = messages.filter(own).find_map(|message| message["executable"].as_str().map(PathBuf::from));
-        path.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&built.stderr)))
-    })
+        let own = |message: Value| {
+            let path = PathBuf::from(message["executable"].as_str()?);
+            Some((message["target"]["name"].as_str()?.to_owned(), path))
+        };
+        let paths: BTreeMap<String, PathBuf> = messages.filter_map(own).collect();
+        assert_eq!(
+            paths.len(),
+            EXAMPLES.len() + BINARIES.len(),
+            "{}",
+            String::from_utf8_lossy(&built.stderr)
+        );
+        paths
+    });
+    built.get(name).unwrap_or_else(|| panic!("`{name}` is not built here"))
 }
 
 /// Runs the command with these arguments and this text on standard input.
 fn run(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(command())
+    program("layout", arguments, input)
+}
+
+/// The same of another command. There is no NVRTC where it looks.
+fn program(name: &str, arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(built(name))
         .current_dir(root())
         .args(arguments)
+        .env("LAYOUT_NVRTC", root().join("no/such/folder"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -160,4 +184,52 @@ fn every_operation_is_listed() {
     let named = layout_core::expr::OPERATIONS.iter().map(|operation| operation.name);
     assert!(listed.iter().map(|line| line.split('(').next().unwrap_or_default()).eq(named));
     assert!(listed.iter().all(|line| line.contains("): ")), "each with a summary");
+}
+
+#[test]
+fn what_other_commands_cannot_do_is_refused_in_words() {
+    let peaks = std::env::temp_dir().join(format!("layout-peaks-{}.json", std::process::id()));
+    let peaks = peaks.to_str().expect("a path in UTF-8");
+    let gpu = layout_cuda::Device::gpu(0).is_ok();
+    let rows: [(&str, &[&str], &str); 6] = [
+        ("plot", &["no/such/records.jsonl"], "error: no/such/records.jsonl: "),
+        ("plot", &["tests/records/h200.jsonl", "Cargo.toml"], "error: Cargo.toml: line 1: "),
+        ("tune", &["matmul", "--size", "0", "0", "0"], "nothing can be timed of no element"),
+        ("tune", &["matmul", "--size", "64", "x", "64"], "invalid digit"),
+        ("layout", &["(2,2):(1,2)", "--svg", "/no/such/folder/x.svg"], "error: /no/such/folder/x.svg: "),
+        ("bench", &["peaks", peaks], "error: "),
+    ];
+    for (name, arguments, words) in rows.into_iter().filter(|(name, ..)| *name != "bench" || !gpu) {
+        let output = program(name, arguments, "");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{name} {arguments:?}");
+        assert!(errors.contains(words), "{name} {arguments:?}: {errors}");
+    }
+    assert!(gpu || !std::path::Path::new(peaks).exists(), "the simulator's peaks are no GPU's");
+}
+
+#[test]
+fn what_needs_nothing_is_there_without_a_gpu_and_nvrtc() {
+    let said = |name: &str, arguments: &[&str], input: &str| {
+        let output = program(name, arguments, input);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name} {arguments:?}: {errors}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    for set in [&["tiled", "--form", "cuda"][..], &["tiled", "--form", "cuda", "--set", "BM=16,BN=16,BK=16"]]
+    {
+        assert!(said("code", set, "").contains("__global__ void"), "{set:?}");
+    }
+    let list = said("puzzles", &[], "");
+    assert!(
+        list.lines().any(|line| line.trim_start().starts_with("p12 ")) && !list.contains("expected:"),
+        "{list}"
+    );
+    let help = said("layout", &["eval", "--help"], "");
+    let (row, _) = help.split_once("echo '").and_then(|(_, rest)| rest.split_once('\'')).expect("an example");
+    assert_eq!(
+        said("layout", &["eval", "--json"], row).trim_end().matches("\"result\":").count(),
+        1,
+        "{row}"
+    );
 }

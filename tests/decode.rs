@@ -144,7 +144,7 @@ impl Problem {
             let (k, v) = (on_device.1.part(0, shape, strides)?, on_device.2.part(0, v_shape, v_strides)?);
             let mut workspace = Workspace::default();
             let out = (&mut o.view_mut(), &mut logs);
-            what.run(&device.stream(), &on_device.0.view(), [&k, &v], &lengths, &mut workspace, out)?;
+            what.run(&device.stream(), &on_device.0.view(), &k, &v, &lengths, &mut workspace, out)?;
         }
         let doubled = |all: Vec<T>| all.into_iter().map(Into::into).collect();
         let (o, logs) = (doubled(o.download()?), logs.download()?);

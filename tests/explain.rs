@@ -3,11 +3,12 @@
 //! Kernels are texts here: the same ones are compiled with `deny` and without, and with one thing changed.
 
 use layout_compiler::{
-    Degradation, Errors, Explanation, Kernel, Means, ParamSet, Promises, compile, explain,
+    Degradation, Elem, Errors, Explanation, Kernel, Means, ParamSet, Promises, compile, explain,
 };
 use layout_cuda::Definition;
 use layout_kernels::kernels::{mesh, of_attention};
 use layout_tests::kernels::{definitions, is_shipped};
+use std::collections::BTreeSet;
 
 const USUAL: Promises = Promises::USUAL;
 
@@ -195,7 +196,7 @@ fn planted_degradations_are_told_and_refused_in_the_same_words() {
         (
             staged("K >= 64", "x.tile([64, 64], [block_idx.x, 0]).vectorize([1, 8])"),
             "synchronous",
-            "`K * i` is not known to be a multiple of 8",
+            "`K` is not known to be a multiple of 8",
         ),
     ];
     for (text, what, words) in cases {
@@ -226,6 +227,126 @@ fn planted_degradations_are_told_and_refused_in_the_same_words() {
             }
         }
     }
+}
+
+/// What a remark proposes to promise takes the loss that it is about, and a part of it does not.
+#[test]
+fn a_proposed_promise_helps() {
+    let copies = |grid: &str, at: &str, rank: &str| {
+        let extents = rank.replace("1, 64", "R, B, K");
+        format!(
+            "#[tiled_kernel(block = [16], grid = [{grid}])]
+fn copied<const R: usize, const B: usize, const K: usize>(
+    x: &LayoutTensor<f32, RowMajor<{extents}>>, y: &mut LayoutTensor<f32, RowMajor<{extents}>>,
+) {{
+    let mut own = y.tile([{rank}], [{at}]).distribute(row_major([{ones}]), thread_idx.x);
+    own.copy_from(&x.tile([{rank}], [{at}]).distribute(row_major([{ones}]), thread_idx.x));
+}}",
+            ones = rank.replace("64", "16").replace('8', "1"),
+        )
+    };
+    let rows = |index: &str| {
+        format!(
+            "#[tiled_kernel(block = [16], grid = [R])]
+fn rows<const R: usize, const B: usize, const K: usize>(
+    x: &LayoutTensor<f32, RowMajor<{{R * B * K}}>>, y: &mut LayoutTensor<f32, RowMajor<16, 4>>,
+) {{
+    y.tile([1, 4], [thread_idx.x, 0]).vectorize([1, 4]).copy_from(&x.window([4], [{index}]).vectorize([4]));
+}}"
+        )
+    };
+    for (text, what, promise) in [
+        (copies("R.div_ceil(8), B", "block_idx.x, block_idx.y, 0", "8, 1, 64"), "masked", None),
+        (
+            copies("R.div_ceil(8), B, K.div_ceil(64)", "block_idx.x, block_idx.y, block_idx.z", "8, 1, 64"),
+            "masked",
+            Some("K % 64 == 0, R % 8 == 0"),
+        ),
+        (
+            copies("R, B, K.div_ceil(64)", "block_idx.x, block_idx.y, block_idx.z", "1, 1, 64"),
+            "masked",
+            Some("K % 64 == 0"),
+        ),
+        (rows("block_idx.x * K"), "narrowed", Some("K % 4 == 0")),
+        (rows("block_idx.x * B * K"), "narrowed", Some("K % 4 == 0")),
+        (rows("block_idx.x * K + thread_idx.x * B"), "narrowed", Some("B % 4 == 0, K % 4 == 0")),
+        (rows("block_idx.x * K * B + thread_idx.x * B"), "narrowed", Some("B % 4 == 0")),
+        (rows("block_idx.x * K + thread_idx.x"), "narrowed", None),
+    ] {
+        let what = Degradation::from_name(what).expect("a word of `deny`");
+        let lost = |text: &str| {
+            let told = explained(text, USUAL);
+            let all = told.accesses.into_iter().flat_map(|access| access.degraded);
+            all.filter(|lost| lost.what == what).map(|lost| lost.help).collect::<Vec<_>>()
+        };
+        let helps = lost(&text);
+        let found = helps.iter().find_map(|help| help.split_once("require(")?.1.split_once(")`"));
+        let found = found.map(|(found, _)| {
+            let mut parts: Vec<&str> = found.split(", ").collect();
+            parts.sort_unstable();
+            parts
+        });
+        assert_eq!(found.as_ref().map(|parts| parts.join(", ")).as_deref(), promise, "{helps:?}\n{text}");
+        let Some(parts) = found else { continue };
+        let with =
+            |parts: &[&str]| text.replacen("grid =", &format!("require({}), grid =", parts.join(", ")), 1);
+        assert_eq!(lost(&with(&parts)), Vec::<String>::new(), "{text}");
+        for part in &parts {
+            let others: Vec<&str> = parts.iter().filter(|other| *other != part).copied().collect();
+            assert!(others.is_empty() || !lost(&with(&others)).is_empty(), "{others:?}\n{text}");
+        }
+    }
+}
+
+/// A value that the program has no name for is shown as what it is.
+#[test]
+fn remarks_show_the_programs_own_names() {
+    for (line, shown) in [
+        ("y[[x[[i]] as usize]] = 1;", "`x[[..]] < N`"),
+        ("let at = x[[i]] as usize; y[[at]] = 1;", "`at < N`"),
+        ("y[[x[[i]] as usize * 2 + i]] = 1;", "`thread_idx.x + 2 * x[[..]] < N`"),
+        ("y[[if x[[i]] > 3 { i } else { s }]] = 1;", "`(if .. { thread_idx.x } else { s }) < N`"),
+        ("let at = if x[[i]] > 3 { i } else { s }; y[[at]] = 1;", "`at < N`"),
+        ("let k = x[[i]] as i32; y[[k as usize]] = 1;", "`(k as usize) < N`"),
+        ("y[[(s + 1) * (s + 2)]] = 1;", "< N`"),
+        ("let mut own = y.tile([16], [s]); own.copy_from(&x.tile([16], [s]));", "`16 * s + 15 < N`"),
+    ] {
+        let text = format!(
+            "#[tiled_kernel(block = [32], grid = [1])]
+fn line<const N: usize>(x: &LayoutTensor<u32, RowMajor<N>>, y: &mut LayoutTensor<u32, RowMajor<N>>, s: usize) {{
+    let i = thread_idx.x;
+    {line}
+}}"
+        );
+        let told = explained(&text, USUAL);
+        assert!(told.to_string().contains(shown), "{line}: {shown}\n{told}");
+        if let Some(name) = unknown_names(&kernel(&text), &told) {
+            panic!("`{name}`: {told}");
+        }
+    }
+}
+
+/// The words that remarks are made of besides a kernel's own.
+const WORDS: &str = "thread_idx block_idx block_dim grid_dim x y z min max as usize if else require variant_if vectorize pad \
+                     to_local cast cp async copy_dram_to_sram Pitched Contiguous stride";
+
+/// An identifier in back-quotes of a kernel's remarks that neither the kernel nor the language has.
+fn unknown_names(kernel: &Kernel, told: &Explanation) -> Option<String> {
+    let locals = kernel.locals.iter().map(|local| local.name.as_str());
+    let arguments = kernel.arguments.iter().map(|argument| argument.name.as_str());
+    let own: BTreeSet<&str> = locals
+        .chain(arguments)
+        .chain(kernel.dims.iter().map(String::as_str))
+        .chain(WORDS.split_whitespace())
+        .chain(Elem::ALL.iter().map(|elem| elem.name()))
+        .collect();
+    let texts =
+        told.accesses.iter().flat_map(|access| &access.degraded).flat_map(|lost| [&lost.reason, &lost.help]);
+    let is_sign = |c: char| !c.is_alphanumeric() && c != '_';
+    let mut names =
+        texts.flat_map(|text| text.split('`').skip(1).step_by(2)).flat_map(|code| code.split(is_sign));
+    let unknown = names.find(|name| name.starts_with(|c: char| !c.is_ascii_digit()) && !own.contains(name));
+    unknown.map(str::to_owned)
 }
 
 /// A tile of bf16 staged in shared memory.
@@ -273,6 +394,23 @@ fn deny_speaks_of_the_variant_that_keeps_every_promise() {
 
 /// Files of kernels that show what is slow, or how to learn.
 const SHOWN: [&str; 3] = ["puzzles/", "matmul.rs", "banks.rs"];
+
+/// Every remark on a kernel of the corpus.
+#[test]
+fn remarks_name_nothing_that_no_source_has() {
+    let (mut unknown, mut count) = (BTreeSet::new(), 0);
+    for definition in definitions().into_iter().chain(of_attention()) {
+        let kernel = definition.kernel().expect("a kernel");
+        let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
+        for promises in [USUAL, Promises::default()] {
+            let told = explain(&compile(&kernel, &set, promises).expect("a variant"));
+            count += told.accesses.iter().map(|access| access.degraded.len()).sum::<usize>();
+            unknown.extend(unknown_names(&kernel, &told).map(|name| format!("{}: {name}", definition.name)));
+        }
+    }
+    assert!(count >= 500, "{count} remarks");
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
 
 /// What none of a kernel's sets loses, `deny` names: so no later change loses it in silence.
 #[test]

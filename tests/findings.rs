@@ -351,7 +351,7 @@ fn a_launch_with_findings_is_an_error_that_names_the_file() -> Result<(), Error>
     let Error::Launch(LaunchError::Findings { kernel, file, report }) = &error else { panic!("{error}") };
     assert_eq!((kernel.as_str(), report.findings.len()), ("beyond_the_end", 1));
     assert!(file.ends_with("findings.rs"), "{file}");
-    let line = format!("line {}, thread (3, 0, 0) of block (3, 0, 0)", marked("beyond the end"));
+    let line = format!("findings.rs:{}, thread (3, 0, 0) of block (3, 0, 0)", marked("beyond the end"));
     assert!(error.to_string().contains(&line), "{error}");
     let definition: &Definition = &beyond_the_end::DEFINITION;
     assert_eq!(definition.file, file);

@@ -112,7 +112,7 @@ fn functions_of_ones_own() -> Result<(), Error> {
         let own = Own { kernel: &documents::attention::DEFINITION, window: 70, strength: 0.25 };
         // What the description says besides of masks does not count.
         let what = Attention { own: Some(own), mask: Mask::Sliding(1), ..Attention::default() };
-        what.run(&device.stream(), &q.view(), [&k.view(), &v.view()], &mut o.view_mut(), &mut logs)?;
+        what.run(&device.stream(), &q, &k, &v, &mut o, &mut logs)?;
         check(
             [&q_values, &k_values, &v_values],
             [ROWS; 2],
@@ -142,7 +142,7 @@ fn functions_of_ones_own_in_decoding() -> Result<(), Error> {
         let own = Own { kernel: &thirds::decode::DEFINITION, window: 3, strength: 1.0 };
         let what = Decoding { own: Some(own), span: Some(64), ..Decoding::default() };
         let (mut memory, out) = (Workspace::default(), (&mut o.view_mut(), &mut logs));
-        what.run(&device.stream(), &q.view(), [&k.view(), &v.view()], &lengths, &mut memory, out)?;
+        what.run(&device.stream(), &q, &k, &v, &lengths, &mut memory, out)?;
         check([&q_values, &k_values, &v_values], [2, KEYS], &o.download()?, |[_, head, _, key], product| {
             (key % 3 == head).then_some(product)
         });

@@ -55,14 +55,19 @@ fn sixteen_bits_by_rows_and_columns() -> Result<(), Error> {
             let (a, b) = (matrix(m * k, 1, bf16::from_f32), matrix(k * n, 2, bf16::from_f32));
             let on_a = device.upload_strided(&a, [m, k], a_strides)?;
             let on_b = device.upload_strided(&b, [k, n], b_strides)?;
-            let mut c = device.zeros::<bf16, 2>([m, n])?;
-            multiply(&stream, Options::default(), &mut workspace, &on_a, &on_b, &mut c)?;
             let (a, b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
-            let wanted = product((&a, a_strides), (&b, b_strides), shape).into_iter().map(bf16::from_f32);
-            assert!(
-                c.download()?.into_iter().eq(wanted),
-                "{shape:?}, A by {a_strides:?}, B by {b_strides:?}"
-            );
+            let sums = product((&a, a_strides), (&b, b_strides), shape);
+            let wanted: Vec<bf16> = sums.into_iter().map(bf16::from_f32).collect();
+            // That of Hopper, and that of the others.
+            for kernel in [None, Some(Kernel::Hgemm)] {
+                let mut c = device.zeros::<bf16, 2>([m, n])?;
+                let options = Options { kernel, ..Options::default() };
+                multiply(&stream, options, &mut workspace, &on_a, &on_b, &mut c)?;
+                assert!(
+                    c.download()? == wanted,
+                    "{shape:?}, A by {a_strides:?}, B by {b_strides:?}, {kernel:?}"
+                );
+            }
         }
     }
     Ok(())

@@ -5,8 +5,9 @@
 //! more than twice cost a cycle. The shares are those of the ptxas of NVRTC 13.0.88.
 
 use layout_cuda::{ParamValue, Variant};
-use layout_kernels::kernels::{sgemm, sgemm_fed};
-use layout_tests::support::cubin::{compiled, of_ptxas};
+use layout_kernels::kernels::{hgemm, sgemm, sgemm_fed};
+use layout_tests::support::cubin::{Cost, compiled, of_ptxas};
+use layout_tests::support::parallel::in_parallel;
 use layout_tests::support::sass::{Sass, sass};
 
 /// The registers that the sources of a product name, each with whether it stays: `R4.reuse`, `-R7`.
@@ -83,4 +84,22 @@ fn the_order_of_products_reaches_the_code() {
         let own = crowded_in(first, &[]);
         assert!(own > most, "{}: {own:.3} at the default level", first.entry);
     }
+}
+
+/// The product of every card: of no architecture has it spills, a stack or a warning.
+#[test]
+fn products_of_warps_have_no_spills_anywhere() {
+    let archs = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"];
+    let variants = hgemm::DEFINITION.variants.iter().filter(|variant| variant.text.contains("bfloat16"));
+    let jobs: Vec<_> = variants.flat_map(|variant| archs.map(|arch| (variant, arch))).collect();
+    assert!(jobs.len() >= 24, "{} variants", jobs.len());
+    in_parallel(&jobs, |(variant, arch)| {
+        let cost = Cost::of(variant.entry, variant.text, arch, variant.flags);
+        assert_eq!(
+            (cost.spills, cost.stack, cost.warns),
+            (0, 0, false),
+            "{} for {arch}: {cost}",
+            variant.entry
+        );
+    });
 }

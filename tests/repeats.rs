@@ -57,7 +57,7 @@ fn forward() -> Result<(), Error> {
             let mut logs = device.zeros::<f32, 3>([2, 8, rows])?;
             let what = Attention { mask, ..Attention::default() };
             repeated(&format!("forward, heads of {depth}"), (&device, launches), || {
-                what.run(&device.stream(), &q.view(), [&k.view(), &v.view()], &mut o.view_mut(), &mut logs)?;
+                what.run(&device.stream(), &q, &k, &v, &mut o, &mut logs)?;
                 Ok(vec![taken(&mut o, |x| x.to_bits().into())?, taken(&mut logs, f32::to_bits)?])
             })?;
         }
@@ -77,7 +77,7 @@ fn decoding() -> Result<(), Error> {
         let mut workspace = Workspace::default();
         repeated("decoding", (&device, launches), || {
             let (stream, to) = (device.stream(), (&mut o.view_mut(), &mut logs));
-            what.run(&stream, &q.view(), [&k.view(), &v.view()], &lengths, &mut workspace, to)?;
+            what.run(&stream, &q, &k, &v, &lengths, &mut workspace, to)?;
             Ok(vec![taken(&mut o, |x| x.to_bits().into())?, taken(&mut logs, f32::to_bits)?])
         })?;
     }
@@ -93,7 +93,7 @@ fn backward() -> Result<(), Error> {
         let mut o = device.zeros::<bf16, 4>(q.shape())?;
         let mut logs = device.zeros::<f32, 3>([2, 4, rows])?;
         let what = Attention { mask: Mask::Causal, deterministic: true, ..Attention::default() };
-        what.run(&device.stream(), &q.view(), [&k.view(), &v.view()], &mut o.view_mut(), &mut logs)?;
+        what.run(&device.stream(), &q, &k, &v, &mut o, &mut logs)?;
         let mut d = [device.zeros(q.shape())?, device.zeros(k.shape())?, device.zeros::<bf16, 4>(k.shape())?];
         let mut workspace = OfKeys::default();
         repeated("backward", (&device, launches), || {

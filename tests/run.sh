@@ -26,4 +26,4 @@ programs=${CARGO_TARGET_DIR:-target}/debug/examples
 "$programs/matmul" --device simulator
 # Conflicts counted by the simulator == those the analysis predicts; the puzzles' results == the expected ones.
 "$programs/banks"
-"$programs/puzzles"
+"$programs/puzzles" all

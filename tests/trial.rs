@@ -5,6 +5,7 @@
 //! simulator computed wrongly or accused. Kernels are texts here, for every variant.
 
 mod fragments;
+mod narrow;
 mod paths;
 mod places;
 mod simulated;

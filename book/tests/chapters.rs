@@ -88,6 +88,8 @@ fn the_first_program_says_what_the_chapter_says() {
 fn whole(chapter: &str) -> String {
     let lines = chapter.lines().map(|line| {
         let file = line.strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
+        // A part of a file counts as the file.
+        let file = file.and_then(|file| file.split(':').next());
         file.map_or_else(|| line.to_owned(), |file| text(&format!("book/src/{file}")))
     });
     lines.collect::<Vec<_>>().join("\n")

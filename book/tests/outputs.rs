@@ -9,8 +9,8 @@ use layout_compiler::Elem;
 use layout_core::Layout;
 use layout_core::draw::{format_layout, layout_svg, swizzle_svg, thread_value_svg};
 use layout_core::expr::explain;
-use layout_cuda::f16;
-use layout_workbench::exercises::{self, check};
+use layout_cuda::{Finding, Report, f16};
+use layout_workbench::exercises::{self, Verdict, check};
 use layout_workbench::{Given, Tensor, data, read};
 use std::fmt::Write;
 
@@ -44,13 +44,27 @@ fn reports_and_verdicts() {
         ["first", "p12", "coalescing", "bug-dot", "bug-scan", "bug-columns", "bug-wait", "transpose-tma"]
     {
         let exercise = exercises::find(name).expect("an exercise");
-        output(&format!("check_{name}.txt"), &format!("{name}: {}", check(exercise, &exercise.start())));
+        let (start, verdict) = (exercise.start(), check(exercise, &exercise.start()));
+        output(&format!("check_{name}.txt"), &format!("{name}: {verdict}"));
+        if let (true, Verdict::Findings { report, .. }) = (name.starts_with("bug-"), verdict) {
+            output(&format!("kernel_{name}.txt"), &numbered(&start, &report));
+        }
     }
     let solved = exercises::find("p12").expect("p12");
     output("check_solved.txt", &format!("p12: {}", check(solved, &solved.solution())));
     let wrong = kernel("book/listings/first.rs", "add_one").replace("x[[i]] + 1.0", "x[[i]] + one");
     let mistakes = read(&wrong).expect_err("no `one`");
     output("mistake.txt", &mistakes.iter().map(|mistake| format!("{mistake}\n")).collect::<String>());
+}
+
+/// A kernel with the numbers of its lines; those of the findings are marked.
+fn numbered(kernel: &str, report: &Report) -> String {
+    let line = |(number, text): (usize, &str)| {
+        let own = |finding: &Finding| [Some(finding.line), finding.other].contains(&Some(number as u32 + 1));
+        let mark = if report.findings.iter().any(own) { '>' } else { ' ' };
+        format!("{mark}{:3} {text}", number + 1).trim_end().to_owned() + "\n"
+    };
+    kernel.lines().enumerate().map(line).collect()
 }
 
 /// A count in thousands.

@@ -33,6 +33,12 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Answer rows {id, op, args} on standard input, one a line
+    ///
+    /// `args` is an object with the names that `layout operations` has. A layout is {"shape": .., "stride": ..}, a tuple a list, and
+    /// what else an expression has a text. A row that is wrong has an `error` in its answer, and the command goes on.
+    #[command(
+        after_help = r#"Example: echo '{"id": 1, "op": "coalesce", "args": {"layout": {"shape": [2, 4], "stride": [1, 2]}}}' | layout eval --json"#
+    )]
     Eval {
         /// Rows and answers are JSON
         #[arg(long, required = true)]
@@ -99,7 +105,7 @@ fn show(expression: &str, cli: &Cli) -> Done {
             Value::Composed(composed) => swizzle_svg(composed, cli.element_bytes)?,
             other => return Err(format!("{} has no picture; a layout has", other.kind()).into()),
         };
-        std::fs::write(file, picture)?;
+        std::fs::write(file, picture).map_err(|error| format!("{}: {error}", file.display()))?;
         println!("picture: {}", file.display());
     }
     Ok(())

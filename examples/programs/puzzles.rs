@@ -1,9 +1,9 @@
 //! The puzzles: to solve, and with the numbers of their text.
 //!
 //! `cargo run --example puzzles -- p12` writes the puzzle's kernel with holes to a file and says which; `-- p12 --check` runs
-//! what has become of it on the simulator and says what is wrong; `--hint` and `--solution` help. An unknown name lists them.
+//! what has become of it on the simulator and says what is wrong; `--hint` and `--solution` help. Without a name they are listed.
 //!
-//! `cargo run --example puzzles`, on the GPU where there is one, or `-- simulator`: each of our solutions prints `out` and
+//! `cargo run --example puzzles -- all`, on the GPU where there is one, or `-- simulator`: each of our solutions prints `out` and
 //! `expected`, and the program fails if they differ. The expected numbers are those that the puzzles' text prints, or, where
 //! it prints none, sums of integers in order.
 
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 /// Puzzles to solve, checked on the simulator.
 #[derive(Parser)]
 struct Cli {
-    /// A puzzle, such as `p12`; or `simulator` or `gpu`, to run all of our solutions there; or `roofline`, for what bounds each
+    /// A puzzle, such as `p12`; or `all`, `simulator` or `gpu`, to run all of our solutions there; or `roofline`, for what bounds each
     name: Option<String>,
     /// Say what is wrong with the answer
     #[arg(long)]
@@ -38,7 +38,11 @@ fn main() -> ExitCode {
     sigpipe::reset();
     let cli = Cli::parse();
     let device = match cli.name.as_deref() {
-        None => Ok(Device::best()),
+        None => {
+            println!("{}", list());
+            return ExitCode::SUCCESS;
+        }
+        Some("all") => Ok(Device::best()),
         Some("simulator") => Ok(Device::simulator()),
         Some("gpu") => Device::gpu(0),
         Some("roofline") => return told(roofline()),
@@ -72,9 +76,12 @@ fn told(done: Done) -> ExitCode {
 }
 
 /// The puzzles that there are.
+fn list() -> String {
+    exercises::all().map(|one| format!("  {:<24}{}", one.name, one.title)).collect::<Vec<_>>().join("\n")
+}
+
 fn unknown(name: &str) -> String {
-    let list: Vec<String> = exercises::all().map(|one| format!("  {:<24}{}", one.name, one.title)).collect();
-    format!("there is no puzzle `{name}`; there are\n{}", list.join("\n"))
+    format!("there is no puzzle `{name}`; there are\n{}", list())
 }
 
 /// Whether the answer is right; `true`, too, where nothing was checked.

@@ -10,4 +10,5 @@ venv="${VENV:-target/venv}"
 [ "${TORCH:-1}" = 0 ] || "$venv/bin/pip" install --quiet --disable-pip-version-check "torch>=2.10"
 source "$venv/bin/activate"
 maturin develop --release --quiet
+# Without the package the import fails, so that no run passes that has tested nothing.
 python -m pytest --quiet tests

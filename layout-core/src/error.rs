@@ -11,7 +11,7 @@ use std::fmt;
 /// let error = Layout::new((4, 8), 1).unwrap_err();
 /// assert_eq!(error, LayoutError::NotCongruent { shape: "(4,8)".into(), stride: "1".into() });
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutError {
     /// Shape and stride nest differently.
@@ -149,6 +149,13 @@ impl fmt::Display for LayoutError {
             Self::Unsupported { operation, detail } => write!(f, "{operation}: {detail}"),
             Self::Parse { at, expected } => write!(f, "expected {expected} at byte {at}"),
         }
+    }
+}
+
+impl fmt::Debug for LayoutError {
+    /// The words of `Display`: what `fn main() -> Result<..>` and `unwrap` print.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

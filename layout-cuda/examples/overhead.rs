@@ -7,7 +7,9 @@
 //! `cargo run --release -p layout-cuda --example overhead`; run it twice: the first run fills the cache on disk.
 
 use layout_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use layout_cuda::cudarc::driver::{CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg, result};
+use layout_cuda::cudarc::driver::{
+    CudaFunction, CudaStream, CudaView, CudaViewMut, LaunchConfig, PushKernelArg, result,
+};
 use layout_cuda::cudarc::nvrtc::Ptx;
 use layout_cuda::graph::Graph;
 use layout_cuda::{Device, Stream, Tensor, tiled_kernel};
@@ -185,7 +187,7 @@ fn plain_launches(
 ) -> Outcome<()> {
     let slices = (a.cuda_slice(), b.cuda_slice(), c.cuda_slice_mut());
     let (Some(a), Some(b), Some(c)) = slices else { return Err("tensors of no GPU".into()) };
-    let (a, b, c): (&CudaSlice<f32>, &CudaSlice<f32>, &mut CudaSlice<f32>) = (a, b, c);
+    let (a, b, mut c): (CudaView<f32>, CudaView<f32>, CudaViewMut<f32>) = (a, b, c);
     let config = LaunchConfig {
         grid_dim: (ELEMENTS.div_ceil(256) as u32, 1, 1),
         block_dim: (256, 1, 1),
@@ -194,7 +196,7 @@ fn plain_launches(
     let n = ELEMENTS as i32;
     for _ in 0..count {
         let mut builder = stream.launch_builder(function);
-        builder.arg(a).arg(b).arg(&mut *c).arg(&n);
+        builder.arg(&a).arg(&b).arg(&mut c).arg(&n);
         // SAFETY: the function is the one of `vector_add`, whose three vectors have `n` elements.
         unsafe { builder.launch(config) }.map_err(|error| format!("{:?}", error.0))?;
     }

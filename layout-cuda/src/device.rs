@@ -4,7 +4,8 @@
 //! [`Device::describe`] says which of the two it is, and why.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
@@ -169,6 +170,9 @@ impl Device {
 
     /// The first GPU if there are a driver, a GPU and NVRTC or a [bundle](crate::bundle) of kernels, else the simulator; never an error.
     ///
+    /// A program that gets the simulator says so once on standard error, and why; a test does not. The simulator is for tests and for
+    /// learning. Unoptimised it is some 20 times slower than with `--release`: a product of 256 x 256 x 256 takes seconds.
+    ///
     /// ```
     /// println!("{}", layout_cuda::Device::best().describe());
     /// ```
@@ -179,7 +183,13 @@ impl Device {
             }
             Ok(device)
         });
-        gpu.unwrap_or_else(|error| Device::simulator_because(error.to_string()))
+        gpu.unwrap_or_else(|error| {
+            static SAID: Once = Once::new();
+            if !is_test(std::env::current_exe().ok().as_deref()) {
+                SAID.call_once(|| eprintln!("{}", on_simulator(&error, cfg!(debug_assertions))));
+            }
+            Device::simulator_because(error.to_string())
+        })
     }
 
     /// Whether it is the simulator.
@@ -367,9 +377,37 @@ impl Stream {
     }
 }
 
+/// What a program without a GPU says.
+fn on_simulator(why: &Error, unoptimised: bool) -> String {
+    let slow = if unoptimised { ", which is some 20 times faster with `--release`" } else { "" };
+    format!("layout: kernels run on the simulator{slow}: {why}")
+}
+
+/// Whether a program is one of Cargo's test programs, which are in a folder `deps`, or an example of the documentation.
+fn is_test(program: Option<&Path>) -> bool {
+    let named = |path: Option<&Path>, name: &str| {
+        path.and_then(Path::file_name).is_some_and(|own| Path::new(own).with_extension("") == Path::new(name))
+    };
+    named(program.and_then(Path::parent), "deps") || named(program, "rust_out")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_without_a_gpu_says_so() {
+        let (why, tests) =
+            (Error::OutOfMemory { bytes: 4, free: None }, ["t/debug/deps/user-1f", "/tmp/x/rust_out"]);
+        assert_eq!(on_simulator(&why, false), format!("layout: kernels run on the simulator: {why}"));
+        assert!(on_simulator(&why, true).contains("20 times faster with `--release`: "));
+        assert!(tests.iter().all(|test| is_test(Some(Path::new(test)))));
+        assert!(is_test(std::env::current_exe().ok().as_deref()), "this one");
+        for program in ["t/debug/user", "t/debug/examples/matmul", "/usr/bin/deps"] {
+            assert!(!is_test(Some(Path::new(program))), "{program}");
+        }
+        assert!(!is_test(None));
+    }
 
     #[test]
     fn best_says_which_and_why() {

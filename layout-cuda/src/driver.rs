@@ -14,10 +14,10 @@ use crate::loader;
 pub const OLDEST: (u32, u32) = (12, 0);
 
 /// A driver that failed, is missing, or is too old.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// No driver library (`libcuda.so.1`) can be loaded.
+    /// No driver library (`libcuda.so.1`, `nvcuda.dll`) can be loaded.
     Missing {
         /// The loader's words.
         why: String,
@@ -77,11 +77,14 @@ impl fmt::Display for DriverError {
 
 impl std::error::Error for DriverError {}
 
-/// The names that cudarc, too, finds the driver by.
-#[cfg(not(windows))]
-const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
-#[cfg(windows)]
-const NAMES: [&str; 1] = ["nvcuda.dll"];
+/// The names that cudarc, too, finds the driver by. On Windows it is the system's own file: by its bare name it may be one of the working
+/// folder.
+fn names(windows: Option<std::ffi::OsString>) -> Vec<String> {
+    match windows {
+        Some(root) => vec![format!("{}\\System32\\nvcuda.dll", root.to_string_lossy())],
+        None => ["libcuda.so.1", "libcuda.so"].map(str::to_owned).to_vec(),
+    }
+}
 
 /// Whether the driver is there, can be initialised, and is new enough. Looked at once.
 ///
@@ -106,7 +109,9 @@ fn init() -> Result<(), DriverError> {
 fn load() -> Result<(), DriverError> {
     static LOADED: OnceLock<Result<(), String>> = OnceLock::new();
     let open = || {
-        let mut tries = NAMES.iter().map(|name| loader::load(name).map(drop));
+        let root = || std::env::var_os("SystemRoot").unwrap_or_else(|| "C:\\Windows".into());
+        let names = names(cfg!(windows).then(root));
+        let mut tries = names.iter().map(|name| loader::load(name).map(drop));
         let first = tries.next().unwrap_or(Ok(()));
         first.or_else(|why| tries.find(Result::is_ok).unwrap_or(Err(why)))
     };
@@ -161,6 +166,12 @@ mod tests {
     fn a_failure_is_named_without_a_driver() {
         let error = failure("cuLaunchKernel", result::DriverError(sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS));
         assert_eq!(error.to_string(), "cuLaunchKernel failed with CUDA_ERROR_ILLEGAL_ADDRESS (700)");
+    }
+
+    #[test]
+    fn the_driver_of_windows_is_the_systems_own() {
+        assert_eq!(names(Some("D:\\Win".into())), ["D:\\Win\\System32\\nvcuda.dll"]);
+        assert_eq!(names(None), ["libcuda.so.1", "libcuda.so"]);
     }
 
     #[test]

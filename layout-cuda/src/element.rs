@@ -4,7 +4,6 @@
 
 use std::fmt::Debug;
 
-use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use half::{bf16, f16};
 use layout_compiler::{Constant, Elem};
 
@@ -15,8 +14,9 @@ use layout_compiler::{Constant, Elem};
 ///
 /// # Safety
 /// - The type is `Elem::bytes()` long, has no padding, and its bytes are the element's, in the machine's byte order.
+/// - A value whose bytes are zero is one.
 /// - Where [`Element::ANY_BITS`] is true, every pattern of bits is a value of the type.
-pub unsafe trait Element: Copy + Debug + Send + Sync + DeviceRepr + ValidAsZeroBits + 'static {
+pub unsafe trait Element: Copy + Debug + Send + Sync + 'static {
     /// The element type in the kernel language.
     const ELEM: Elem;
     /// Whether every pattern of bits is a value. It is false for `bool`, whose bytes are read as "not zero". Memory that a kernel

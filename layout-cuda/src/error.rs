@@ -10,8 +10,23 @@ use crate::launch_error::LaunchError;
 use crate::nvrtc::NvrtcError;
 use crate::tensor::TensorError;
 
+/// `Debug` in the words of `Display`: what `fn main() -> Result<..>` and `unwrap` print.
+macro_rules! debug_by_display {
+    ($($error:ty),* $(,)?) => {$(
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+#[cfg(any(feature = "testing", feature = "tune"))]
+pub(crate) use debug_by_display;
+
+debug_by_display! { Error, DriverError, NvrtcError, TensorError, LaunchError, crate::bundle::BundleError, crate::code::SassError }
+
 /// Any error of this crate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
     /// The driver is missing, or one of its calls failed.
@@ -78,3 +93,41 @@ macro_rules! from {
     )*};
 }
 from! { Driver(DriverError), Nvrtc(NvrtcError), Tensor(TensorError), Launch(LaunchError), }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use layout_compiler::wire::WireError;
+
+    use super::*;
+
+    #[test]
+    fn debug_is_display() {
+        let driver = DriverError::NoSuchDevice { ordinal: 3, count: 1 };
+        let launch = LaunchError::Load { kernel: "k".into(), error: driver.clone(), driver: (13, 0) };
+        let errors = [
+            Error::from(driver),
+            Error::from(launch),
+            Error::from(TensorError::TooLarge { shape: vec![3] }),
+            Error::PerThreadStream,
+            Error::OutOfMemory { bytes: 4, free: None },
+        ];
+        for error in errors {
+            assert_eq!(format!("{error:?}"), error.to_string());
+            assert_eq!(format!("{:?}", Some(&error)), format!("Some({error})"));
+        }
+    }
+
+    #[test]
+    fn a_source_is_what_an_error_holds() {
+        let driver = DriverError::NoSuchDevice { ordinal: 3, count: 1 };
+        let launch = |error| Error::from(LaunchError::Load { kernel: "k".into(), error, driver: (13, 0) });
+        let error = launch(driver.clone());
+        let found = error.source().and_then(|source| source.downcast_ref::<DriverError>());
+        assert_eq!(found, Some(&driver));
+        let wire = LaunchError::Embedded { kernel: "k".into(), error: WireError::Version { found: 0 } };
+        assert!(wire.source().is_some_and(|source| source.is::<WireError>()));
+        assert!(Error::PerThreadStream.source().is_none());
+    }
+}

@@ -9,8 +9,10 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use cudarc::driver::CudaFunction;
 use layout_compiler::emit::CudaSource;
+use layout_compiler::ir::{ArgumentKind, TypeRef};
 use layout_compiler::{
-    Arch, Checked, Definition, Errors, Kernel, LaunchArgument, Need, ParamSet, Promises, emit,
+    Arch, Checked, Definition, Elem, Errors, Kernel, LaunchArgument, Need, ParamSet, ParamValue, Promises,
+    emit,
 };
 
 use crate::cache::{Cache, CacheError};
@@ -20,6 +22,43 @@ use crate::error::{Error, Result};
 use crate::launch_error::LaunchError;
 use crate::module::Image;
 use crate::nvrtc::{Compiled, NvrtcError, Resources, SlowPath, slow_paths};
+
+/// Refuses arguments of different types where the kernel has one type for them, and nobody said which. rustc sees to it where it knows
+/// the types.
+fn same_types(kernel: &Kernel, asked: &ParamSet, arguments: &[LaunchArgument<'_>]) -> Result<()> {
+    for (number, name) in kernel.types.iter().enumerate().filter(|(_, name)| asked.get(name).is_none()) {
+        let given = kernel.arguments.iter().zip(arguments).filter_map(|(argument, given)| {
+            let (ArgumentKind::Tensor { elem, .. } | ArgumentKind::Scalar(elem)) = &argument.kind;
+            let own = matches!(elem, TypeRef::Parameter(own) if *own as usize == number);
+            match given {
+                LaunchArgument::Tensor { elem, .. } | LaunchArgument::Scalar(elem, _) if own => {
+                    Some((argument.name.clone(), *elem))
+                }
+                _ => None,
+            }
+        });
+        let given: Vec<(String, Elem)> = given.collect();
+        let Some((_, first)) = given.first() else { continue };
+        let Some(other) = given.iter().find(|(_, elem)| elem != first) else { continue };
+        let parameter = kernel.parameters.iter().find(|parameter| parameter.name == *name);
+        let values = parameter.map_or(&[][..], |parameter| &parameter.values);
+        let listed: Vec<Elem> = values
+            .iter()
+            .filter_map(|value| match value {
+                ParamValue::Type(elem) => Some(*elem),
+                _ => None,
+            })
+            .collect();
+        // Of two, the one whose type the attribute does not list.
+        let (argument, found) =
+            given.iter().find(|(_, elem)| !listed.contains(elem)).unwrap_or(other).clone();
+        let beside = given.into_iter().find(|(_, elem)| *elem != found);
+        let Some(beside) = beside else { continue };
+        let (kernel, parameter) = (kernel.name.clone(), name.clone());
+        return Err(LaunchError::Types { kernel, parameter, listed, argument, found, beside }.into());
+    }
+    Ok(())
+}
 
 /// The ready kernels of one device, by the definition's address and the parameter set.
 #[derive(Default)]
@@ -151,6 +190,7 @@ impl Family {
         let kernel = definition.kernel().map_err(|error| LaunchError::Embedded { kernel: name(), error })?;
         let none = ParamSet::default();
         let asked_for = asked.unwrap_or(&none);
+        same_types(&kernel, asked_for, arguments)?;
         let set = kernel.choose(asked_for, arguments);
         let set = set.map_err(|errors| not_made(definition, &kernel, asked_for, errors))?;
         let needs = kernel.needs(&set);

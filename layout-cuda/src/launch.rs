@@ -25,6 +25,7 @@ use crate::functions::{Candidate, Family};
 use crate::launch_error::LaunchError;
 use crate::order::{self, Use};
 use crate::probe::{Planned, Probe};
+use crate::report::{Launched, note};
 use crate::view::gpu_name;
 
 /// Kernels of up to this many parameters are launched without an allocation for them.
@@ -153,6 +154,7 @@ fn launch_in<'a>(
                 return Ok(());
             }
             let (kernel, file) = (family.name().to_string(), family.definition.file.to_string());
+            note(&Launched { kernel: &kernel, file: &file, report: &report });
             Err(LaunchError::Findings { kernel, file, report: Box::new(report) }.into())
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use layout_compiler::Elem;
 use layout_compiler::wire::WireError;
 use layout_compiler::{BindError, Errors};
 use layout_simulator::Report;
@@ -11,7 +12,7 @@ use crate::nvrtc::{NvrtcError, SlowPath};
 use crate::tensor_map::TensorMapError;
 
 /// A launch that was refused, or, on the simulator, found faulty.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// The arguments do not fit the kernel.
@@ -20,6 +21,21 @@ pub enum LaunchError {
         kernel: String,
         /// What does not fit.
         error: BindError,
+    },
+    /// Arguments of different types, where the kernel has one for them.
+    Types {
+        /// The kernel.
+        kernel: String,
+        /// The type parameter.
+        parameter: String,
+        /// The types that the attribute lists for it.
+        listed: Vec<Elem>,
+        /// The argument that does not fit.
+        argument: String,
+        /// Its type.
+        found: Elem,
+        /// Another argument of that parameter, and its type.
+        beside: (String, Elem),
     },
     /// A tensor lies on another device than the stream.
     OtherDevice {
@@ -176,6 +192,15 @@ impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LaunchError::Arguments { kernel, error } => write!(f, "kernel `{kernel}`: {error}"),
+            LaunchError::Types { kernel, parameter, listed, argument, found, beside: (other, elem) } => {
+                let listed: Vec<String> = listed.iter().map(Elem::to_string).collect();
+                write!(
+                    f,
+                    "kernel `{kernel}`: `{argument}` is of {found} and `{other}` of {elem}, and both are of the type `{parameter}` \
+                     ({} in the attribute); convert `{argument}`",
+                    listed.join(", ")
+                )
+            }
             LaunchError::TooManyBlocks { kernel, blocks, most } => write!(
                 f,
                 "kernel `{kernel}` is cooperative, and of the grid's {blocks} blocks {most} run at the same time: launch \
@@ -244,10 +269,36 @@ impl fmt::Display for LaunchError {
             }
             LaunchError::Simulator { kernel, why } => write!(f, "kernel `{kernel}`: the simulator: {why}"),
             LaunchError::Findings { kernel, file, report } => {
-                write!(f, "kernel `{kernel}` in {file}: {report}")
+                let source = crate::report::source(file, kernel);
+                write!(f, "kernel `{kernel}` in {file}: {}", report.in_file(file, &source))
             }
         }
     }
 }
 
-impl std::error::Error for LaunchError {}
+impl std::error::Error for LaunchError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            LaunchError::Arguments { error, .. } => Some(error),
+            LaunchError::Embedded { error, .. } => Some(error),
+            LaunchError::Parameters { errors, .. } => Some(errors),
+            LaunchError::NotInBundle { nvrtc, .. } => Some(&**nvrtc),
+            LaunchError::Load { error, .. } => Some(error),
+            LaunchError::TensorMap(_)
+            | LaunchError::Types { .. }
+            | LaunchError::OtherDevice { .. }
+            | LaunchError::ReadOnly { .. }
+            | LaunchError::OtherStream { .. }
+            | LaunchError::NotInGraph { .. }
+            | LaunchError::Arch { .. }
+            | LaunchError::SharedMemory { .. }
+            | LaunchError::TooManyBlocks { .. }
+            | LaunchError::Compile { .. }
+            | LaunchError::SlowPaths { .. }
+            | LaunchError::Bundle { .. }
+            | LaunchError::NotOnSimulator { .. }
+            | LaunchError::Simulator { .. }
+            | LaunchError::Findings { .. } => None,
+        }
+    }
+}

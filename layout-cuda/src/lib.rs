@@ -126,7 +126,7 @@ pub use float8::{E4m3, E5m2};
 pub use half::{bf16, f16};
 pub use launch::{LaunchConfig, launch, launch_slice};
 pub use launch_error::LaunchError;
-pub use layout_compiler::{BindError, Definition, Elem, ParamSet, ParamValue, Promises, Variant};
+pub use layout_compiler::{Arch, BindError, Definition, Elem, ParamSet, ParamValue, Promises, Variant};
 pub use layout_compiler::{Degradation, Degraded, Explained, Explanation, Means};
 pub use layout_core::lang;
 pub use layout_macros::tiled_kernel;

@@ -6,20 +6,19 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use cudarc::driver::{CudaSlice, result};
+use cudarc::driver::{CudaView, CudaViewMut};
 
 use crate::allocation::Allocation;
 use crate::device::{Device, Stream};
-use crate::driver::check;
 use crate::element::{Element, from_bytes, to_bytes};
 use crate::error::{Error, Result};
-use crate::order::{self, Use};
+use crate::order::Use;
 use crate::shape::{reaches, row_major, span};
 use crate::transfer;
 use crate::view::{MemoryMut, TensorView, TensorViewMut};
 
 /// A tensor that cannot be, or not there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TensorError {
     /// The shape has another number of elements than the data.
@@ -371,8 +370,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let (slice, order) = memory.parts_mut();
-        let mut part = slice.slice_mut(first..first + bytes.len() / size_of::<T>());
+        let (mut part, order) = memory.between_mut(first, first + bytes.len() / size_of::<T>());
         // SAFETY: every byte of an element's memory is a `u8`, and the callers write values of `T`.
         let part = unsafe { part.transmute_mut::<u8>(bytes.len()) };
         let mut part = part.expect("as many bytes as the elements have");
@@ -430,14 +428,9 @@ impl<T: Element, const R: usize> Tensor<T, R> {
 
     fn fill_bytes(&mut self, byte: u8) -> Result<()> {
         match (&mut self.storage, self.stream.cuda()) {
-            (Storage::Gpu(memory), Some(stream)) if self.len > 0 => {
-                check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
-                let (slice, order) = memory.parts_mut();
-                let bytes = slice.num_bytes();
-                let (address, used) = Use::write(slice, Some(order), stream)?;
-                // SAFETY: the allocation is `bytes` long, borrowed mutably, and the stream waits for its other users.
-                let set = unsafe { result::memset_d8_async(address, byte, bytes, stream.cu_stream()) };
-                order::end_all(used).and(check("cuMemsetD8Async", set).map_err(Error::from))?;
+            (Storage::Gpu(memory), Some(stream)) => {
+                let (mut memory, order) = memory.parts_mut();
+                transfer::fill(stream, &mut memory, Some(order), byte)?;
             }
             (Storage::Host(memory), _) => memory.fill(byte),
             (Storage::Gpu(_), _) => {}
@@ -450,8 +443,8 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         let (shape, strides) = (self.shape, self.strides);
         match &self.storage {
             Storage::Gpu(memory) => {
-                let (slice, order) = memory.parts();
-                TensorView::on_gpu(slice.as_view(), Some(order), shape, strides)
+                let (memory, order) = memory.parts();
+                TensorView::on_gpu(memory, Some(order), shape, strides)
             }
             Storage::Host(memory) => TensorView::on_host(memory, 0, shape, strides),
         }
@@ -469,8 +462,8 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         let bytes = start * size_of::<T>()..end * size_of::<T>();
         match &mut self.storage {
             Storage::Gpu(memory) => {
-                let (slice, order) = memory.parts_mut();
-                MemoryMut::Gpu(slice.slice_mut(start..end), Some(order))
+                let (memory, order) = memory.between_mut(start, end);
+                MemoryMut::Gpu(memory, Some(order))
             }
             Storage::Host(memory) => MemoryMut::Host(&mut memory[bytes.clone()], bytes.start),
         }
@@ -492,26 +485,26 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     /// assert!(tensor.cuda_slice().is_none());
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    pub fn cuda_slice(&self) -> Option<&CudaSlice<T>> {
+    pub fn cuda_slice(&self) -> Option<CudaView<'_, T>> {
         const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
         match &self.storage {
             Storage::Gpu(memory) => {
-                let (slice, order) = memory.parts();
-                order.lend(slice);
-                Some(slice)
+                let (memory, order) = memory.parts();
+                order.lend(&memory);
+                Some(memory)
             }
             Storage::Host(_) => None,
         }
     }
 
     /// The GPU memory, for calls of cudarc that write it; `None` on the simulator. They come after all work on the tensor so far.
-    pub fn cuda_slice_mut(&mut self) -> Option<&mut CudaSlice<T>> {
+    pub fn cuda_slice_mut(&mut self) -> Option<CudaViewMut<'_, T>> {
         const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
         match &mut self.storage {
             Storage::Gpu(memory) => {
-                let (slice, order) = memory.parts_mut();
-                order.lend_mut(slice);
-                Some(slice)
+                let (mut memory, order) = memory.parts_mut();
+                order.lend_mut(&mut memory);
+                Some(memory)
             }
             Storage::Host(_) => None,
         }
@@ -523,8 +516,8 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     /// A driver's failure, also of a kernel before.
     pub fn wait_for_users(&mut self) -> Result<()> {
         if let (Storage::Gpu(memory), Some(stream)) = (&mut self.storage, self.stream.cuda()) {
-            let (slice, order) = memory.parts_mut();
-            Use::write(slice, Some(order), stream)?;
+            let (mut memory, order) = memory.parts_mut();
+            Use::write(&mut memory, Some(order), stream)?;
         }
         self.stream.synchronize()
     }

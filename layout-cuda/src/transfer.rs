@@ -7,7 +7,7 @@ use std::mem::forget;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, result};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceSlice, result};
 
 use crate::allocation::Allocation;
 use crate::driver::check;
@@ -66,14 +66,14 @@ pub(crate) fn between<T>(
     from: &Allocation<T>,
 ) -> Result<()> {
     let (from, from_order) = from.parts();
-    let (to, to_order) = to.parts_mut();
+    let (mut to, to_order) = to.parts_mut();
     let bytes = from.num_bytes().min(to.num_bytes());
     if bytes == 0 {
         return Ok(());
     }
-    let [here, there] = [stream.context(), from.context()].map(|context| context.cu_ctx());
-    let (source, read) = Use::read(from, Some(from_order), stream)?;
-    let (target, written) = Use::write(to, Some(to_order), stream)?;
+    let [here, there] = [stream.context(), from.stream().context()].map(|context| context.cu_ctx());
+    let (source, read) = Use::read(&from, Some(from_order), stream)?;
+    let (target, written) = Use::write(&mut to, Some(to_order), stream)?;
     check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
     let cuda = stream.cu_stream();
     // SAFETY: both allocations have so many bytes, of the contexts that they are of, and the stream waits for their other users.
@@ -85,6 +85,27 @@ pub(crate) fn between<T>(
     };
     let ended = end_all(read.into_iter().chain(written));
     check("cuMemcpyDtoDAsync", copied).map_err(Error::from).and(ended)
+}
+
+/// Sets every byte of a GPU's memory, in the stream's order.
+///
+/// # Errors
+/// The failure of a call.
+pub(crate) fn fill<T>(
+    stream: &Arc<CudaStream>,
+    memory: &mut CudaViewMut<'_, T>,
+    order: Option<&Order>,
+    byte: u8,
+) -> Result<()> {
+    let bytes = memory.num_bytes();
+    if bytes == 0 {
+        return Ok(());
+    }
+    check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
+    let (address, used) = Use::write(memory, order, stream)?;
+    // SAFETY: the memory is `bytes` long, borrowed mutably, and the stream waits for its other users.
+    let set = unsafe { result::memset_d8_async(address, byte, bytes, stream.cu_stream()) };
+    end_all(used).and(check("cuMemsetD8Async", set).map_err(Error::from))
 }
 
 /// Reads a GPU's memory back, and waits for it.

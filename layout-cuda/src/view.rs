@@ -203,6 +203,35 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
         Ok(Some((address, OnStream(used))))
     }
 
+    /// As [`Tensor::part`], of what the view reaches: element 0 is its first.
+    ///
+    /// # Errors
+    /// [`TensorError::Reach`] where the part reaches past the end of the view's memory.
+    ///
+    /// ```
+    /// let tensor = layout_cuda::Device::simulator().upload(&[0, 1, 2, 3, 4, 5], [2, 3])?;
+    /// let row = tensor.view().part(3, [3], [1])?;
+    /// assert_eq!(tensor.device().stream().download(&row.part(1, [2], [1])?)?, [4, 5]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn part<const S: usize>(
+        &self,
+        start: usize,
+        shape: [usize; S],
+        strides: [usize; S],
+    ) -> Result<TensorView<'a, T, S>> {
+        let end = start + reach(self.len(), start, shape, strides)?;
+        Ok(match &self.memory {
+            Memory::Gpu(memory, order) => {
+                TensorView::on_gpu(memory.slice(start..end), *order, shape, strides)
+            }
+            Memory::Host(bytes, offset) => {
+                let (first, last) = (start * size_of::<T>(), end * size_of::<T>());
+                TensorView::on_host(&bytes[first..last], offset + first, shape, strides)
+            }
+        })
+    }
+
     pub(crate) fn memory(&self) -> &Memory<'a, T> {
         &self.memory
     }
@@ -295,6 +324,27 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         self.strides
     }
 
+    /// As [`TensorView::part`], to be written.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn part_mut<const S: usize>(
+        &mut self,
+        start: usize,
+        shape: [usize; S],
+        strides: [usize; S],
+    ) -> Result<TensorViewMut<'_, T, S>> {
+        let end = start + reach(TensorArg::view(self).len(), start, shape, strides)?;
+        let memory = match &mut self.memory {
+            MemoryMut::Gpu(memory, order) => MemoryMut::Gpu(memory.slice_mut(start..end), *order),
+            MemoryMut::Host(bytes, offset) => {
+                let (first, last) = (start * size_of::<T>(), end * size_of::<T>());
+                MemoryMut::Host(&mut bytes[first..last], *offset + first)
+            }
+        };
+        Ok(TensorViewMut::new(memory, shape, strides))
+    }
+
     /// The memory on a GPU, from the first element on, for another library to write, after all work on it so far; none on the
     /// simulator.
     ///
@@ -339,6 +389,45 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         Ok(Some((address, OnStream(used))))
     }
 
+    /// Sets the memory to zero, in this stream's order.
+    ///
+    /// # Errors
+    /// [`TensorError::OtherDevice`], or a driver's failure.
+    pub fn clear(&mut self, stream: &Stream) -> Result<()> {
+        match (&mut self.memory, stream.cuda()) {
+            (MemoryMut::Host(bytes, _), None) => {
+                bytes.fill(0);
+                Ok(())
+            }
+            (MemoryMut::Gpu(memory, order), Some(cuda))
+                if memory.stream().context().cu_ctx() == cuda.context().cu_ctx() =>
+            {
+                transfer::fill(cuda, memory, order.map(|order| &**order), 0)
+            }
+            (MemoryMut::Host(..), _) => Err(other_device("the simulator".into(), stream)),
+            (MemoryMut::Gpu(memory, _), _) => Err(other_device(gpu_name(memory), stream)),
+        }
+    }
+
+    /// The memory in parts of `each` elements, without a shorter one at the end; none where `each` is 0.
+    pub fn chunks_exact_mut(&mut self, each: usize) -> Vec<TensorViewMut<'_, T, 1>> {
+        let part = |memory| TensorViewMut::new(memory, [each], [1]);
+        let bytes = each.saturating_mul(size_of::<T>());
+        match &mut self.memory {
+            _ if each == 0 => Vec::new(),
+            MemoryMut::Gpu(memory, order) => {
+                let whole = memory.len() / each * each;
+                let (memory, order) = (memory.slice_mut(..whole), *order);
+                memory.chunks_exact_mut(each).map(|memory| part(MemoryMut::Gpu(memory, order))).collect()
+            }
+            MemoryMut::Host(memory, offset) => {
+                let offset = *offset;
+                let numbered = memory.chunks_exact_mut(bytes).enumerate();
+                numbered.map(|(n, memory)| part(MemoryMut::Host(memory, offset + n * bytes))).collect()
+            }
+        }
+    }
+
     pub(crate) fn parts(&mut self) -> (&mut MemoryMut<'a, T>, &[usize], &[usize]) {
         (&mut self.memory, &self.shape, &self.strides)
     }
@@ -365,14 +454,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         shape: [usize; S],
         strides: [usize; S],
     ) -> Result<TensorView<'_, T, S>> {
-        let end = start + reach(self.len(), start, shape, strides)?;
-        Ok(match self.view().memory {
-            Memory::Gpu(memory, order) => TensorView::on_gpu(memory.slice(start..end), order, shape, strides),
-            Memory::Host(bytes, _) => {
-                let offset = start * size_of::<T>();
-                TensorView::on_host(&bytes[offset..end * size_of::<T>()], offset, shape, strides)
-            }
-        })
+        self.view().part(start, shape, strides)
     }
 
     /// As [`Tensor::part`], to be written.
@@ -517,6 +599,10 @@ mod tests {
             let mut tensor = device.upload(&[0, 1, 2, 3, 4, 5, 6], [7]).expect("a tensor");
             let stream = device.stream();
             let part = tensor.part(1, [2, 2], [3, 1]).expect("a part");
+            // A part of a part, and one that only the tensor would hold.
+            let row = part.part(3, [2], [1]).expect("the second row");
+            assert_eq!(stream.download(&row).expect("two"), [4, 5]);
+            assert!(part.part(3, [3], [1]).is_err() && part.part(6, [0], [1]).is_err());
             // From its first element to its last: neither what lies before nor what lies after.
             assert_eq!((part.shape(), part.strides(), part.len()), ([2, 2], [3, 1], 5));
             assert_eq!(stream.download(&part).expect("data"), [1, 2, 3, 4, 5]);
@@ -524,6 +610,20 @@ mod tests {
             let mut part = tensor.part_mut(3, [2], [1]).expect("a part");
             assert_eq!(stream.download(&part).expect("data"), [3, 4]);
             assert_eq!(part.view_mut().shape(), [2]);
+            // Parts of parts.
+            let mut view = tensor.view_mut();
+            let mut later = view.part_mut(2, [5], [1]).expect("a part");
+            let last = later.part_mut(3, [2], [1]).expect("a part of it");
+            assert_eq!(stream.download(&last).expect("data"), [5, 6]);
+            assert!(later.part_mut(3, [3], [1]).is_err());
+            let chunks = later.chunks_exact_mut(2);
+            let chunks = chunks.iter().map(|chunk| stream.download(chunk).expect("data"));
+            assert_eq!(chunks.collect::<Vec<_>>(), [[2, 3], [4, 5]]);
+            assert!(later.chunks_exact_mut(0).is_empty());
+            let part = later.view().part(1, [2], [2]).expect("a part of it");
+            assert_eq!(stream.download(&part).expect("data"), [3, 4, 5]);
+            later.part_mut(1, [2], [1]).expect("a part").clear(&stream).expect("zeros");
+            assert_eq!(tensor.download().expect("data"), [0, 1, 2, 0, 0, 5, 6]);
             assert_eq!(tensor.part::<1>(7, [0], [1]).expect("an empty part").len(), 0);
         }
     }

@@ -29,6 +29,7 @@ fn strange() -> Report {
         place: Some("x\"".into()),
         index: Some(i64::MIN),
         count: 0,
+        other: None,
     };
     let totals = Counts { instructions: u64::MAX, ..Counts::default() };
     Report {
@@ -110,8 +111,94 @@ fn the_log_is_sarif() {
     assert_eq!(place(&results[0])["uriBaseId"], "%SRCROOT%");
     assert_eq!(place(&results[results.len() - 2])["uri"], "file:///C:/a%20b/%C3%BC.rs");
     assert_eq!(place(&results[results.len() - 1])["uri"], "file:///a%20b.rs");
-    assert_eq!(rules.last().expect("a rule")["name"], "WriteWriteRaceOfEqualValues");
+    let equal = &rules[results.last().expect("a result")["ruleIndex"].as_u64().expect("a number") as usize];
+    assert_eq!(equal["name"], "WriteWriteRaceOfEqualValues");
+    assert_eq!(rules.len(), FindingKind::ALL.len());
+    let race = own.findings.iter().position(|finding| finding.kind == FindingKind::ReadWriteRace);
+    let race = race.expect("a race");
+    let other = &results[race]["relatedLocations"][0]["physicalLocation"];
+    assert_eq!(
+        other["region"]["startLine"],
+        own.findings[race].line - 1,
+        "the write, a line before the read"
+    );
+    assert_eq!(other["artifactLocation"], place(&results[race]));
+    assert!(results.last().expect("a result")["relatedLocations"].is_null());
     // Without findings it is a log all the same.
     let none: Value = serde_json::from_str(&render(Format::Sarif, &[])).expect("JSON");
     assert_eq!(none["runs"][0]["results"], serde_json::json!([]));
+}
+
+#[test]
+fn a_finding_has_its_line() {
+    let device = Device::simulator();
+    let mut x = device.zeros::<i32, 1>([64]).expect("a tensor");
+    let error = reverse::launch(&device.stream(), &mut x).expect_err("a race");
+    let (line, text) = (own_line("held[[63 - thread_idx.x]];"), error.to_string());
+    let place = format!("\n  {}:{line}, thread (", reverse::DEFINITION.file);
+    assert!(text.contains(&place), "{text}");
+    assert!(text.contains("\n  | x[[thread_idx.x]] = held[[63 - thread_idx.x]];\n"), "{text}");
+    assert_eq!(format!("{error:?}"), text, "what `fn main() -> Result<..>` prints");
+    let launched = Launched::of(&error).expect("findings");
+    assert!(render(Format::Text, &[launched]).contains(&place));
+}
+
+/// The first line of this file that ends so.
+fn own_line(end: &str) -> usize {
+    1 + include_str!("report.rs").lines().position(|line| line.ends_with(end)).expect("a line")
+}
+
+/// Run by itself, and by the test below in processes that have a log.
+#[test]
+fn launches_are_noted() {
+    let device = Device::simulator();
+    for _ in 0..2 {
+        let mut x = device.zeros::<i32, 1>([64]).expect("a tensor");
+        reverse::launch(&device.stream(), &mut x).expect_err("a race");
+    }
+}
+
+#[test]
+fn a_variable_names_a_log_of_all_processes() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let run = |path: &std::path::Path| {
+        let own = std::env::current_exe().expect("the test's own path");
+        let run = std::process::Command::new(own)
+            .args(["--exact", "launches_are_noted", "--nocapture"])
+            .env("LAYOUT_REPORT", path)
+            .output()
+            .expect("a process");
+        let [out, err] = [run.stdout, run.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(run.status.success() && out.contains("1 passed"), "{out}{err}");
+        err
+    };
+    let own = report();
+    for (name, each) in [("log.sarif", 0), ("log.json", 1)] {
+        let path = folder.join(format!("{}-{name}", std::process::id()));
+        // Two at once, and one that finds their log.
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| assert_eq!(run(&path), ""));
+            }
+        });
+        assert_eq!(run(&path), "");
+        let text = std::fs::read_to_string(&path).expect("a log");
+        std::fs::remove_file(&path).expect("the log");
+        let found = match each {
+            0 => {
+                let log: Value = serde_json::from_str(&text).expect("JSON");
+                assert_eq!(log["runs"].as_array().map(Vec::len), Some(1));
+                log["runs"][0]["results"].as_array().expect("results").clone()
+            }
+            _ => text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect(),
+        };
+        assert_eq!(found.len(), 3 * own.findings.len(), "{text}");
+    }
+    // What is no log stays as it is, and the run goes on.
+    let path = folder.join(format!("{}-other.sarif", std::process::id()));
+    std::fs::write(&path, "{}").expect("a file");
+    assert!(run(&path).contains("it is no log of this library's"));
+    assert_eq!(std::fs::read_to_string(&path).expect("the file"), "{}");
+    std::fs::remove_file(&path).expect("the file");
+    assert!(run(&folder.join("findings.txt")).contains("has to end in `.sarif` or `.json`"));
 }

@@ -83,8 +83,8 @@ fn writes_wait_for_the_earlier_of_two_readers() {
         late::launch(b, &filled(b, 7.0), &mut x, 1).expect("a launch");
     });
     read_twice(&device, |mut x, b| {
-        let slice = x.cuda_slice_mut().expect("a GPU's");
-        b.cuda().expect("a GPU's").memset_zeros(slice).expect("set");
+        let mut slice = x.cuda_slice_mut().expect("a GPU's");
+        b.cuda().expect("a GPU's").memset_zeros(&mut slice).expect("set");
     });
 }
 

@@ -66,7 +66,7 @@ fn a_wrong_bound_is_told_at_the_smallest_size() {
         .lines()
         .position(|line| line.contains("x[[i + 1]]"))
         .map_or(0, |at| at + 1);
-    assert!(text.contains(&format!("testing.rs:{line}: ")), "{text}");
+    assert!(text.contains(&format!("testing.rs:{line}, thread (")), "{text}");
     let failure = run(&axpy::DEFINITION, 2, reference).expect_err("it is wrong");
     assert!(failure.to_string().contains("1 of 65 elements of `y` are wrong:\n    y[[64]] is "), "{failure}");
 }
@@ -192,4 +192,54 @@ fn a_test_that_is_wrong_itself_says_so() {
     assert!(text.contains("which it was before"), "{text}");
     let text = said(test(&shifted::DEFINITION).grid(|_| [1; 3]).values("x", 0.5..1.0).run(nothing));
     assert!(text.contains("argument `x`: ") && text.contains("is no value of i32"), "{text}");
+}
+
+/// Each row with its sum added, a thread for a row.
+#[tiled_kernel(FLAW = [0, 1], block = [32], grid = [M.div_ceil(32), B])]
+fn plus_sum<const B: usize, const M: usize, const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<B, M, N>>,
+    y: &mut LayoutTensor<f32, RowMajor<B, M, N>>,
+) {
+    let (b, i) = (block_idx.y, 32 * block_idx.x + thread_idx.x);
+    if i < M {
+        let mut sum = 0.0;
+        for j in 0..N {
+            sum += x[[b, i, j]];
+        }
+        for j in 0..N {
+            if FLAW == 0 || j == 0 {
+                y[[b, i, j]] = x[[b, i, j]] + sum;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reference_may_be_by_rows() {
+    let reference = |case: &mut Case<'_>| {
+        let (x, n) = (case.input("x"), case.size("N"));
+        case.expect_rows("y", |[b, i]| {
+            let row: Vec<f64> = (0..n).map(|j| x[[b, i, j]]).collect();
+            let sum: Sum = row.iter().copied().sum();
+            row.into_iter().map(move |x| sum + x)
+        });
+    };
+    let passed = run(&plus_sum::DEFINITION, 0, reference).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(passed.launches > 10, "{passed}");
+    let failure = run(&plus_sum::DEFINITION, 1, reference).expect_err("it is wrong");
+    assert_eq!(sizes(&failure), "B = 1, M = 1, N = 2", "{failure}");
+    // Rows of another length, and of another rank, end the test in words.
+    for (by, words) in [(0, "elements, the reference 2"), (1, "there has to be one less")] {
+        let ended = std::panic::catch_unwind(|| {
+            run(&plus_sum::DEFINITION, 0, |case| match by {
+                0 => case.expect_rows("y", |[_, _]| [1.0; 2]),
+                _ => case.expect_rows("y", |[_]| [1.0]),
+            })
+        });
+        let said = match ended {
+            Ok(run) => run.expect_err("a wrong reference").to_string(),
+            Err(words) => words.downcast_ref::<String>().cloned().unwrap_or_default(),
+        };
+        assert!(said.contains(words), "{said}");
+    }
 }

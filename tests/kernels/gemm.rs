@@ -7,7 +7,7 @@ use crate::support::data::{Operand, doubles, untouched};
 use layout_compiler::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
 use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
-use layout_kernels::kernels::{gemm_pair, gemm_split, sgemm_fed};
+use layout_kernels::kernels::{gemm_pair, gemm_split, hgemm, sgemm_fed};
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. TMA writes whole 16
 /// bytes, so rows of C are of these: a host function moves others.
@@ -53,6 +53,9 @@ pub fn cases() -> Vec<Case> {
                 gemm_swapped::launch_with(run.config(), &run.stream(), a, b, c)
             })
         }),
+        Case::new(&hgemm::DEFINITION, SPLIT_SIZES.to_vec(), |run| by_warps(run, bf16::from_f64))
+            .of(Elem::Bf16),
+        Case::new(&hgemm::DEFINITION, large_split.clone(), |run| by_warps(run, f16::from_f64)).of(Elem::F16),
         Case::new(&gemm_pair::DEFINITION, SPLIT_SIZES.to_vec(), |run| pair(run, bf16::from_f64))
             .of(Elem::Bf16),
         Case::new(&gemm_pair::DEFINITION, large_split.clone(), |run| pair(run, f16::from_f64)).of(Elem::F16),
@@ -193,6 +196,10 @@ fn any<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error>
 
 fn split<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
     by(run, round, round, anywhere, |a, b, c| gemm_split::launch_with(run.config(), &run.stream(), a, b, c))
+}
+
+fn by_warps<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    by(run, round, round, anywhere, |a, b, c| hgemm::launch_with(run.config(), &run.stream(), a, b, c))
 }
 
 fn pair<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {

@@ -193,7 +193,7 @@ fn forward<T: Float>(bench: &Bench<'_>, head: &Head<T>) -> Result<(), Error> {
     let mut o = upload(bench, &vec![T::rounded(f64::NAN); head.rows[0] * D])?;
     let mut logs = bench.device.zeros::<f32, 3>([1, 1, head.rows[0]])?;
     let what = Attention { mask: head.mask, ..Attention::default() };
-    what.run(&bench.stream(), &q.view(), [&k.view(), &v.view()], &mut o.view_mut(), &mut logs)?;
+    what.run(&bench.stream(), &q, &k, &v, &mut o, &mut logs)?;
     let (of_o, of_logs) = head.forward(false);
     check(bench, &format!("attention {:?}, {}", head.mask, head.name), &o.download()?, of_o, D);
     check(
@@ -248,7 +248,7 @@ fn packed(bench: &Bench<'_>) -> Result<(), Error> {
         let mut logs = bench.device.zeros::<f32, 3>([1, 1, 2 * m])?;
         let packed = Some(Packed { queries: &queries, keys: &keys, longest: m });
         let what = Attention { mask: Mask::Causal, packed, ..Attention::default() };
-        what.run(&bench.stream(), &q.view(), [&k.view(), &v.view()], &mut o.view_mut(), &mut logs)?;
+        what.run(&bench.stream(), &q, &k, &v, &mut o, &mut logs)?;
         let (of_o, from) = (own.forward(false).0, usize::from(first) * m * D);
         check(
             bench,
@@ -271,7 +271,7 @@ fn decoded<T: Float>(bench: &Bench<'_>, head: &Head<T>) -> Result<(), Error> {
         let mut logs = bench.device.zeros::<f32, 3>([1, 1, head.rows[0]])?;
         let what = Decoding { mask: head.mask, span: Some(span), ..Decoding::default() };
         let out = (&mut o.view_mut(), &mut logs);
-        what.run(&bench.stream(), &q.view(), [&k.view(), &v.view()], &lengths, &mut Parts::default(), out)?;
+        what.run(&bench.stream(), &q, &k, &v, &lengths, &mut Parts::default(), out)?;
         let (of_o, of_logs) = head.forward(span < head.rows[1]);
         check(bench, &format!("decode {:?} by {span}, {}", head.mask, head.name), &o.download()?, of_o, D);
         check(
@@ -346,7 +346,7 @@ fn backward<T: Float>(bench: &Bench<'_>, head: &Head<T>) -> Result<(), Error> {
     let (mut o, mut logs) = (nothing(m)?, bench.device.zeros::<f32, 3>([1, 1, m])?);
     let exact = head.exact();
     let what = Attention { mask: head.mask, ..Attention::default() };
-    what.run(&bench.stream(), &q.view(), [&k.view(), &v.view()], &mut o.view_mut(), &mut logs)?;
+    what.run(&bench.stream(), &q, &k, &v, &mut o, &mut logs)?;
     // Of one row of a kind in K by the sums of dQ, in V by the other way.
     let ways = if m == 3 { &[head.name.contains("of V")][..] } else { &[false, true] };
     for deterministic in ways.iter().copied() {

@@ -1,7 +1,7 @@
-//! Every kernel of the examples, of the Python package and of candle's over rows at the edges of their element types, on the
+//! Every kernel of layout-kernels, of the examples, of the Python package and of candle's over rows at the edges of their element types, on the
 //! simulator and on a GPU, against float64.
 //!
-//! Law: each kernel that the examples have, in each of its element types, is covered by an entry, and an entry has run rows of every
+//! Law: each kernel that these have, in each of its element types, is covered by an entry, and an entry has run rows of every
 //! kind. What a kernel promises of such rows its head says; where that is a limit, the references here have it too.
 //!
 //! The test binary alone is enough for another machine: `root special --nocapture`.

@@ -341,6 +341,22 @@ fn sixteen_bits() -> Vec<Entry> {
             by::<E4m3, f32>(bench, &own, BYTES)?;
             by::<E4m3, bf16>(bench, &own, BYTES)
         }),
+        Entry::new(&of(&hgemm::DEFINITION, &halves), |bench| {
+            units::<bf16, bf16>(
+                bench,
+                &hgemm::DEFINITION,
+                &[("STAGES", 2)],
+                (false, UNITS),
+                |config, stream, a, b, c| hgemm::launch_with(config, stream, a, b, c),
+            )?;
+            units::<f16, f16>(
+                bench,
+                &hgemm::DEFINITION,
+                &[("STAGES", 2)],
+                (false, UNITS),
+                |config, stream, a, b, c| hgemm::launch_with(config, stream, a, b, c),
+            )
+        }),
         Entry::new(&of(&gemm_pair::DEFINITION, &halves), |bench| {
             units::<bf16, bf16>(
                 bench,

@@ -17,8 +17,8 @@ pub enum Verdict {
         case: String,
         /// What was found.
         report: Report,
-        /// The answer's lines.
-        lines: Vec<String>,
+        /// The answer's text.
+        answer: String,
     },
     /// The result is another.
     Wrong {
@@ -71,8 +71,8 @@ pub fn check(exercise: &Exercise, answer: &str) -> Verdict {
             Err(mistakes) => return Verdict::Refused(mistakes),
         };
         if !outcome.report.clean() {
-            let lines = answer.lines().map(str::to_owned).collect();
-            return Verdict::Findings { case: case.what, report: outcome.report, lines };
+            let answer = answer.to_owned();
+            return Verdict::Findings { case: case.what, report: outcome.report, answer };
         }
         if let Some(wrong) = difference(&case, outcome.tensors.get(case.out).and_then(Option::as_ref)) {
             return wrong;
@@ -137,12 +137,11 @@ impl fmt::Display for Verdict {
                 writeln!(f, "it does not run:")?;
                 mistakes.iter().try_for_each(|mistake| writeln!(f, "  {mistake}"))
             }
-            Verdict::Findings { case, report, lines } => {
+            Verdict::Findings { case, report, answer } => {
                 writeln!(f, "{case}: the simulator found")?;
                 for finding in report.findings.iter().take(4) {
-                    writeln!(f, "  {}", finding.to_string().replace('\n', "\n  "))?;
-                    let line = (finding.line as usize).checked_sub(1).and_then(|line| lines.get(line));
-                    line.map_or(Ok(()), |line| writeln!(f, "    | {}", line.trim()))?;
+                    let finding = finding.in_file("", answer).to_string();
+                    writeln!(f, "  {}", finding.replace('\n', "\n  "))?;
                 }
                 let more = report.findings.len().saturating_sub(4) as u64 + report.left_out;
                 if more > 0 { writeln!(f, "  and {more} more") } else { Ok(()) }

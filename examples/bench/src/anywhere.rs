@@ -39,7 +39,7 @@ pub fn rms_norm(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
     let (mut sums, mut out) = (stream.zeros::<bf16, 2>([m, n])?, stream.zeros::<bf16, 2>([m, n])?);
     sums.poison()?;
     out.poison()?;
-    memory::rms_norm(&stream, [&x, &residual], &scale, [&mut sums, &mut out], 1e-5)?;
+    memory::add_rms_norm(&stream, &x, &residual, &scale, &mut sums, &mut out, 1e-5)?;
     let (found_sums, found) = (sums.download()?, out.download()?);
     let found = of_rows(m, |row, all| {
         let sum = |j: usize| bf16::from_f32(half(row * n + j, 33).to_f32() + half(row * n + j, 34).to_f32());
@@ -56,7 +56,7 @@ pub fn rms_norm(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
     });
     let work = Work::new("rms_norm", "bf16", &[m, n], 8.0, 5.0);
     bench.beside_copy(&work, found, "rms_norm", || {
-        memory::rms_norm(&stream, [&x, &residual], &scale, [&mut sums, &mut out], 1e-5)
+        memory::add_rms_norm(&stream, &x, &residual, &scale, &mut sums, &mut out, 1e-5)
     })
 }
 

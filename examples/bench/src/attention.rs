@@ -229,7 +229,7 @@ impl Case for Forward {
         let launch = |set: &ParamSet| {
             let (mut o, mut logs) = (o.borrow_mut(), logs.borrow_mut());
             let mut o = o.part_mut(0, shape, strides)?;
-            what.run_with(set, &stream, &q_view, [&k_view, &v_view], &mut o, &mut logs)
+            what.run_with(set, &stream, &q_view, &k_view, &v_view, &mut o, &mut *logs)
         };
         let elements = (batches * self.length * heads) as f64 * *depth as f64;
         let trial = Trial {

@@ -177,7 +177,7 @@ impl Case for Backward {
         let k_view = k.on_device.part(0, shape, strides)?;
         let v_view = v.on_device.part(0, shape, strides)?;
         let d_view = d_o.on_device.part(0, shape, strides)?;
-        what.run(&stream, &q_view, [&k_view, &v_view], &mut o.part_mut(0, shape, strides)?, &mut logs)?;
+        what.run(&stream, &q_view, &k_view, &v_view, &mut o.part_mut(0, shape, strides)?, &mut logs)?;
         let o_view = o.part(0, shape, strides)?;
         let own = what.backward_set(bf16::ELEM, [*depth; 2]);
         let memory = RefCell::new(Workspace::default());

@@ -152,7 +152,7 @@ impl Case for Decode {
             let set = ParamSet(set.0.iter().filter(|(name, _)| name != "SPAN").cloned().collect());
             let what = Decoding { span, ..what };
             let out = (&mut o.view_mut(), &mut *logs);
-            what.run_with(&set, &stream, &q_view, [&k_view, &v_view], &lengths, &mut memory, out)
+            what.run_with(&set, &stream, &q_view, &k_view, &v_view, &lengths, &mut memory, out)
         };
         let elements = self.bytes() / 4.0;
         let trial = Trial {

@@ -43,7 +43,7 @@ pub fn layer_norm(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
     fill(&stream, &mut shift, 23)?;
     let mut out = stream.zeros::<f32, 2>([m, n])?;
     out.poison()?;
-    memory::layer_norm(&stream, &x, [&scale, &shift], &mut out, 1e-5)?;
+    memory::layer_norm(&stream, &x, &scale, &shift, &mut out, 1e-5)?;
     let found = check(&out, |row, found| {
         let x = |j: usize| f64::from(noise(row * n + j, 21));
         let mean = (0..n).map(x).sum::<f64>() / n as f64;
@@ -57,7 +57,7 @@ pub fn layer_norm(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
         all
     })?;
     bench.beside_copy(&work("layer_norm", [m, n]), found, "layer_norm", || {
-        memory::layer_norm(&stream, &x, [&scale, &shift], &mut out, 1e-5)
+        memory::layer_norm(&stream, &x, &scale, &shift, &mut out, 1e-5)
     })
 }
 

@@ -37,7 +37,7 @@ pub struct Options {
     /// What to tune
     workload: Workload,
     /// M, N and K of a product, or the length of a vector
-    #[arg(long, num_args = 1..=3)]
+    #[arg(long, num_args = 1..=3, value_parser = extent)]
     size: Vec<usize>,
     /// How to search
     #[arg(long, value_enum, default_value_t = How::Guided)]
@@ -54,6 +54,15 @@ pub struct Options {
     /// Reads what this file knows, and adds each trial to it
     #[arg(long)]
     records: Option<PathBuf>,
+}
+
+/// A number of elements, of which there is one at least.
+fn extent(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("nothing can be timed of no element; 1 is the least".into()),
+        Ok(extent) => Ok(extent),
+        Err(error) => Err(format!("{error}")),
+    }
 }
 
 impl Options {

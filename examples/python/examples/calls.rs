@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (q, k, v) = (q?, k?, v?);
     let none = device.zeros::<i32, 1>([0])?;
     let (mut out, mut logs) = (device.zeros::<bf16, 4>(shape)?, device.zeros::<f32, 3>([1, 2, 128])?);
-    // What `attention` of `layout_kernels/__init__.py` takes for these shapes without a mask.
+    // What `attention` of `layout_kernels/operators.py` takes for these shapes without a mask.
     let numbers = [("D", 64), ("DV", 64), ("BN", 128), ("CONSUMERS", 3), ("SMS", blocks)];
     let set = numbers.iter().fold(ParamSet::default(), |set, (name, x)| set.with(name, ParamValue::Int(*x)));
     let set = set

@@ -1,4 +1,4 @@
-//! The native half of the package: each kernel is a function of the module. `layout_kernels/__init__.py` makes torch operators of
+//! The native half of the package: each kernel is a function of the module. `layout_kernels/operators.py` makes torch operators of
 //! them. Attention and its gradients are those of `layout-kernels`.
 
 mod kernels;

@@ -1,9 +1,12 @@
 """The kernels on NumPy's arrays, which run on the simulator; and what is refused."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
-_native = pytest.importorskip("layout_kernels._native", reason="build the package first: bash test.sh")
+from layout_kernels import _native  # `bash test.sh` builds it
 
 
 def norm(x, weight, epsilon):
@@ -34,7 +37,8 @@ def test_what_does_not_fit_is_told():
     refused(TypeError, r"takes 5 arguments \(x, weight, out, scale, epsilon\), 2 were given", x, weight)
     refused(TypeError, "out: a tensor was expected, not `list`", x, weight, [1.0], scale, 1e-6)
     refused(ValueError, "weight.*7", x, weight[:7], out, scale, 1e-6)
-    refused(ValueError, "f64", x.astype(np.float64), weight, out, scale, 1e-6)
+    refused(ValueError, "`x` is of f64 and `weight` of f32", x.astype(np.float64), weight, out, scale, 1e-6)
+    refused(ValueError, "`weight` is of f64 and `x` of f32", x, weight.astype(np.float64), out, scale, 1e-6)
     refused(TypeError, "DLPack's code 5", x.astype(np.complex64), weight, out, scale, 1e-6)
     refused(ValueError, "writes `out`, which lies where `x` does", x, weight, x, scale, 1e-6)
     refused(TypeError, "epsilon: ", x, weight, out, scale, "small")
@@ -60,3 +64,19 @@ def test_parameters_and_words():
         fixed(x, x[0], out, scale[:0], 0.0)
     assert "__global__" in _native.rms_norm.source and _native.rms_norm.name == "rms_norm"
     assert repr(_native.rms_norm) == "<kernel rms_norm(x, weight, out, scale, epsilon)>"
+
+
+def test_the_package_needs_no_torch():
+    program = """
+import sys
+sys.modules["torch"] = None  # as if it were not installed
+import layout_kernels
+assert layout_kernels._native.rms_norm.source
+try:
+    layout_kernels.rms_norm
+except AttributeError as error:
+    assert "pip install torch" in str(error), error
+else:
+    raise AssertionError("an operator without PyTorch")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -4,7 +4,7 @@ use layout_cuda::Elem;
 use std::fmt;
 
 /// Why a tensor is not taken or given.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum DlpackError {
     /// The description is not one of a tensor.
@@ -85,7 +85,22 @@ impl fmt::Display for DlpackError {
     }
 }
 
-impl std::error::Error for DlpackError {}
+impl fmt::Debug for DlpackError {
+    /// The words of `Display`: what `fn main() -> Result<..>` and `unwrap` print.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for DlpackError {
+    /// What is behind the error inside, whose words are this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            DlpackError::Tensor(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<layout_cuda::Error> for DlpackError {
     fn from(error: layout_cuda::Error) -> DlpackError {

@@ -29,9 +29,11 @@ mod elem;
 mod error;
 mod export;
 mod import;
+mod stream;
 
 pub use described::{Described, MODES};
 pub use dlpark::{self, Managed, legacy, versioned};
 pub use error::DlpackError;
 pub use export::export;
 pub use import::Imported;
+pub use stream::stream_of;

@@ -323,24 +323,24 @@ fn the_deleter_runs_after_the_work() {
     impl Drop for Owner {
         fn drop(&mut self) {
             // A copy in no stream's order: a stream of its own waits for no other one.
-            let stream = self.tensor.cuda_slice().expect("a GPU's").context().new_stream().expect("a stream");
+            let stream = self.tensor.device().context().expect("a GPU's").new_stream().expect("a stream");
             let slice = self.tensor.cuda_slice().expect("a GPU's");
             // SAFETY: nobody frees the memory before the copy has come; the view is given back as it is.
-            let view = unsafe { stream.upgrade_device_ptr::<f32>(address(slice), slice.len()) };
+            let view = unsafe { stream.upgrade_device_ptr::<f32>(address(&slice), slice.len()) };
             let values = stream.clone_dtoh(&view).expect("data");
             let _ = view.leak();
             self.found.store(values[0] as i64, Ordering::SeqCst);
         }
     }
-    fn address(slice: &layout_cuda::cudarc::driver::CudaSlice<f32>) -> u64 {
-        use layout_cuda::cudarc::driver::DevicePtr;
+    fn address(slice: &layout_cuda::cudarc::driver::CudaView<f32>) -> u64 {
+        use layout_cuda::cudarc::driver::{DevicePtr, DeviceSlice};
         slice.device_ptr(slice.stream()).0
     }
     let Some((first, second)) = gpu() else { return };
     for stream in [&first, &second] {
         let found = Arc::new(AtomicI64::new(-1));
         let tensor = first.zeros::<f32, 1>([32]).expect("a tensor");
-        let data = address(tensor.cuda_slice().expect("a GPU's"));
+        let data = address(&tensor.cuda_slice().expect("a GPU's"));
         first.synchronize().expect("zeros");
         let prepared = Dynamic::new(vec![32], vec![1]).prepare_as::<DLManagedTensorVersioned>();
         let owner = Box::new(Owner { tensor, found: found.clone() });

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// A file, and what is wrong.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct FileError {
     /// The file.
     pub path: PathBuf,
@@ -91,7 +91,22 @@ impl fmt::Display for FileError {
     }
 }
 
-impl std::error::Error for FileError {}
+impl fmt::Debug for FileError {
+    /// The words of `Display`: what `fn main() -> Result<..>` and `unwrap` print.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for FileError {
+    /// What is behind the device's error, whose words are this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.wrong {
+            Wrong::Device(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,7 +6,7 @@
 use crate::kernels::attention::attention;
 use layout_cuda::{
     Argument, Definition, Device, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor,
-    TensorView, TensorViewMut,
+    TensorArg, TensorArgMut,
 };
 
 /// Which keys a query sees. The last query of a sequence stands beside its last key.
@@ -99,7 +99,7 @@ impl Score {
 /// let mut logs = device.zeros::<f32, 3>([1, 1, 100])?;
 /// let own = Own { kernel: &documents::attention::DEFINITION, window: 1, strength: 0.5 };
 /// let what = Attention { own: Some(own), ..Attention::default() };
-/// what.run(&device.stream(), &q.view(), [&q.view(), &q.view()], &mut o.view_mut(), &mut logs)?;
+/// what.run(&device.stream(), &q, &q, &q, &mut o, &mut logs)?;
 /// // Alone in its document a query's score is its product with itself.
 /// assert_eq!((o.download()?[99], logs.download()?[99]), (bf16::from_f32(1.0), 8.0));
 /// # Ok::<(), layout_cuda::Error>(())
@@ -228,28 +228,32 @@ impl Attention<'_> {
     pub fn run<T: Element>(
         &self,
         stream: &Stream,
-        q: &TensorView<'_, T, 4>,
-        [k, v]: [&TensorView<'_, T, 4>; 2],
-        o: &mut TensorViewMut<'_, T, 4>,
-        logs: &mut Tensor<f32, 3>,
+        q: &impl TensorArg<T, 4>,
+        k: &impl TensorArg<T, 4>,
+        v: &impl TensorArg<T, 4>,
+        o: &mut impl TensorArgMut<T, 4>,
+        logs: &mut impl TensorArgMut<f32, 3>,
     ) -> Result<(), Error> {
-        let set = self.set(stream.device(), T::ELEM, q.shape(), v.shape());
-        self.run_with(&set, stream, q, [k, v], o, logs)
+        let set = self.set(stream.device(), T::ELEM, q.view().shape(), v.view().shape());
+        self.run_with(&set, stream, q, k, v, o, logs)
     }
 
     /// The same with parameters of one's own: [`Attention::set`] with changes.
     ///
     /// # Errors
     /// As [`Attention::run`].
+    #[expect(clippy::too_many_arguments, reason = "those of `run`, and the set")]
     pub fn run_with<T: Element>(
         &self,
         set: &ParamSet,
         stream: &Stream,
-        q: &TensorView<'_, T, 4>,
-        [k, v]: [&TensorView<'_, T, 4>; 2],
-        o: &mut TensorViewMut<'_, T, 4>,
-        logs: &mut Tensor<f32, 3>,
+        q: &impl TensorArg<T, 4>,
+        k: &impl TensorArg<T, 4>,
+        v: &impl TensorArg<T, 4>,
+        o: &mut impl TensorArgMut<T, 4>,
+        logs: &mut impl TensorArgMut<f32, 3>,
     ) -> Result<(), Error> {
+        let (q, k, v, mut o) = (q.view(), k.view(), v.view(), o.view_mut());
         let [_, heads, queries, d] = q.shape();
         let config = LaunchConfig { set: Some(set), ..LaunchConfig::default() };
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
@@ -264,12 +268,12 @@ impl Attention<'_> {
         };
         let (ends, mut logs) = (ends.map(Tensor::view), logs.view_mut());
         let mut arguments = [
-            Argument::read(q),
-            Argument::read(k),
-            Argument::read(v),
+            Argument::read(&q),
+            Argument::read(&k),
+            Argument::read(&v),
             Argument::read(&ends[0]),
             Argument::read(&ends[1]),
-            Argument::write(o),
+            Argument::write(&mut o),
             Argument::write(&mut logs),
             Argument::index(longest),
             Argument::scalar(scale),

@@ -7,7 +7,8 @@
 use crate::attention::{Attention, Score};
 use crate::kernels::backward::{finish, of_keys, of_queries, prepare};
 use layout_cuda::{
-    Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
+    Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorView,
+    TensorViewMut,
 };
 
 /// What the forward read and gave.
@@ -23,10 +24,10 @@ use layout_cuda::{
 /// let (q, k, v, mut o, d_o) = (of(1.0)?, of(2.0)?, of(3.0)?, of(0.0)?, of(0.5)?);
 /// let (mut d_q, mut d_k, mut d_v, mut logs) = (of(7.0)?, of(7.0)?, of(7.0)?, device.zeros([1, 1, 1])?);
 /// let (stream, what) = (device.stream(), Attention::default());
-/// what.run(&stream, &q.view(), [&k.view(), &v.view()], &mut o.view_mut(), &mut logs)?;
+/// what.run(&stream, &q, &k, &v, &mut o, &mut logs)?;
 /// let forward = Forward { q: &q.view(), k: &k.view(), v: &v.view(), o: &o.view(), logs: &logs };
 /// let to = Changes { q: &mut d_q.view_mut(), k: &mut d_k.view_mut(), v: &mut d_v.view_mut() };
-/// what.backward(&stream, &forward, &d_o.view(), &mut Workspace::default(), to)?;
+/// what.backward(&stream, &forward, &d_o, &mut Workspace::default(), to)?;
 /// assert_eq!([&d_q, &d_k, &d_v].map(|d| d.download().map(|d| d[0].to_f32()).unwrap_or(9.0)), [0.0, 0.0, 0.5]);
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
@@ -92,7 +93,7 @@ impl Attention<'_> {
         &self,
         stream: &Stream,
         of: &Forward<'_, T>,
-        d_o: &TensorView<'_, T, 4>,
+        d_o: &impl TensorArg<T, 4>,
         workspace: &mut Workspace,
         to: Changes<'_, '_, T>,
     ) -> Result<(), Error> {
@@ -109,7 +110,7 @@ impl Attention<'_> {
         [of_k, of_q]: [&ParamSet; 2],
         stream: &Stream,
         of: &Forward<'_, T>,
-        d_o: &TensorView<'_, T, 4>,
+        d_o: &impl TensorArg<T, 4>,
         Workspace(kept, kept_sums): &mut Workspace,
         to: Changes<'_, '_, T>,
     ) -> Result<(), Error> {

@@ -7,8 +7,8 @@
 use crate::attention::{Mask, Own, Score};
 use crate::kernels::decode::{combine, decode};
 use layout_cuda::{
-    Argument, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
-    TensorViewMut,
+    Argument, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg,
+    TensorArgMut, TensorViewMut,
 };
 
 /// What is computed.
@@ -25,8 +25,7 @@ use layout_cuda::{
 /// let lengths = device.upload(&[70, 3], [2])?;
 /// let (mut o, mut logs) = (device.zeros::<bf16, 4>([2, 4, 1, 64])?, device.zeros::<f32, 3>([2, 4, 1])?);
 /// let (stream, mut memory) = (device.stream(), Workspace::default());
-/// let out = (&mut o.view_mut(), &mut logs);
-/// Decoding::default().run(&stream, &q.view(), [&k.view(), &v.view()], &lengths, &mut memory, out)?;
+/// Decoding::default().run(&stream, &q, &k, &v, &lengths, &mut memory, (&mut o, &mut logs))?;
 /// assert_eq!(o.download()?[0].to_f32(), 0.5);
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
@@ -164,17 +163,20 @@ impl Decoding<'_> {
     /// # Errors
     /// Shapes that do not fit one another, heads of Q that are no multiple of those of K, a device without memory for the parts, and
     /// those of a launch.
+    #[expect(clippy::too_many_arguments, reason = "what attention has, lengths and a workspace")]
     pub fn run<T: Element>(
         &self,
         stream: &Stream,
-        q: &TensorView<'_, T, 4>,
-        [k, v]: [&TensorView<'_, T, 4>; 2],
-        lengths: &Tensor<i32, 1>,
+        q: &impl TensorArg<T, 4>,
+        k: &impl TensorArg<T, 4>,
+        v: &impl TensorArg<T, 4>,
+        lengths: &impl TensorArg<i32, 1>,
         workspace: &mut Workspace,
-        out: (&mut TensorViewMut<'_, T, 4>, &mut Tensor<f32, 3>),
+        out: (&mut impl TensorArgMut<T, 4>, &mut impl TensorArgMut<f32, 3>),
     ) -> Result<(), Error> {
-        let set = self.set_for(stream, T::ELEM, q.shape(), [k.shape(), v.shape()]);
-        self.run_with(&set, stream, q, [k, v], lengths, workspace, out)
+        let shapes = [k.view().shape(), v.view().shape()];
+        let set = self.set_for(stream, T::ELEM, q.view().shape(), shapes);
+        self.run_with(&set, stream, q, k, v, lengths, workspace, out)
     }
 
     /// How a set splits these shapes on a stream's device.
@@ -205,12 +207,15 @@ impl Decoding<'_> {
         &self,
         set: &ParamSet,
         stream: &Stream,
-        q: &TensorView<'_, T, 4>,
-        [k, v]: [&TensorView<'_, T, 4>; 2],
-        lengths: &Tensor<i32, 1>,
+        q: &impl TensorArg<T, 4>,
+        k: &impl TensorArg<T, 4>,
+        v: &impl TensorArg<T, 4>,
+        lengths: &impl TensorArg<i32, 1>,
         workspace: &mut Workspace,
-        (o, logs): (&mut TensorViewMut<'_, T, 4>, &mut Tensor<f32, 3>),
+        (o, logs): (&mut impl TensorArgMut<T, 4>, &mut impl TensorArgMut<f32, 3>),
     ) -> Result<(), Error> {
+        let (q, k, v, lengths) = (q.view(), k.view(), v.view(), lengths.view());
+        let (mut o, mut logs) = (o.view_mut(), logs.view_mut());
         let [batches, heads, queries, d] = q.shape();
         let dv = v.shape()[3];
         let none = stream.zeros::<i32, 2>([0, 0])?;
@@ -224,11 +229,11 @@ impl Decoding<'_> {
         let launch = |out: Elem, o: Argument<'_>, logs: &mut TensorViewMut<'_, f32, 3>| {
             let set = set.clone().with("U", ParamValue::Type(out));
             let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-            let (lengths, pages) = (lengths.view(), pages.view());
+            let pages = pages.view();
             let mut arguments = [
-                Argument::read(q),
-                Argument::read(k),
-                Argument::read(v),
+                Argument::read(&q),
+                Argument::read(&k),
+                Argument::read(&v),
                 Argument::read(&lengths),
                 Argument::read(&pages),
                 o,
@@ -241,7 +246,7 @@ impl Decoding<'_> {
             layout_cuda::launch(kernel, stream, config, &mut arguments)
         };
         if count == 1 {
-            return launch(T::ELEM, Argument::write(o), &mut logs.view_mut());
+            return launch(T::ELEM, Argument::write(&mut o), &mut logs);
         }
         let parts = count.saturating_mul(batches);
         let shape = [parts, heads, queries, dv];
@@ -259,7 +264,7 @@ impl Decoding<'_> {
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         let from = of_parts.part(0, shape, strides)?;
         let from_logs = logs_of_parts.part(0, [parts, heads, queries], log_strides)?;
-        combine::launch_with(config, stream, &from, &from_logs, o, logs)
+        combine::launch_with(config, stream, &from, &from_logs, &mut o, &mut logs)
     }
 }
 

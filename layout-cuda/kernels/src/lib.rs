@@ -1,5 +1,5 @@
-//! GPU kernels in Rust, and the functions that launch them: they check shapes, choose kernels and parameter sets, and compute what their
-//! documentation says or give an error.
+//! GPU kernels in Rust, and the functions that launch them. The functions here take tensors or views and have workspaces of their own; the
+//! modules behind them have the options. [`kernels`] has the kernels themselves.
 //!
 //! Law: nothing has run where the arguments do not fit.
 
@@ -14,10 +14,21 @@ pub mod kernels;
 pub mod memory;
 #[cfg(feature = "mesh")]
 pub mod mesh;
+#[cfg(any(feature = "attention", feature = "matmul", feature = "memory"))]
+mod operations;
 #[cfg(feature = "matmul")]
 pub mod product;
 
-use layout_cuda::{ParamSet, ParamValue};
+#[cfg(feature = "memory")]
+pub use memory::{add_rms_norm, cross_entropy, gemv, layer_norm, softmax, transpose};
+#[cfg(feature = "attention")]
+pub use operations::attention;
+#[cfg(feature = "matmul")]
+pub use operations::matmul;
+#[cfg(feature = "memory")]
+pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
+
+use layout_cuda::{BindError, Error, LaunchError, ParamSet, ParamValue};
 
 /// A parameter set of numbers.
 ///
@@ -29,4 +40,22 @@ pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
     ParamSet(
         parameters.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Int(*value as i64))).collect(),
     )
+}
+
+/// An error where an argument's extent is not the one that another argument has.
+fn same(
+    of: &str,
+    argument: &str,
+    mode: usize,
+    found: usize,
+    (dim, other): (&str, &str),
+    expected: usize,
+) -> Result<(), Error> {
+    if found == expected {
+        return Ok(());
+    }
+    let (argument, dim) = (argument.to_owned(), Some((dim.to_owned(), other.to_owned())));
+    let expected = i64::try_from(expected).unwrap_or(i64::MAX);
+    let error = BindError::Extent { argument, mode, found, expected, dim };
+    Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into())
 }

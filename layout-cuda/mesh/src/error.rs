@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Any error of this crate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum MeshError {
     /// A tensor, a launch or a driver.
@@ -143,7 +143,22 @@ impl fmt::Display for MeshError {
     }
 }
 
-impl std::error::Error for MeshError {}
+impl fmt::Debug for MeshError {
+    /// The words of `Display`: what `fn main() -> Result<..>` and `unwrap` print.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for MeshError {
+    /// What is behind the device's error, whose words are this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            MeshError::Cuda(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 /// A result with this crate's [`MeshError`].
 pub type Result<T> = std::result::Result<T, MeshError>;

@@ -8,7 +8,7 @@ pub(crate) use pieces::{add_elements, move_elements, move_rows, move_rows_beside
 mod pieces {
     /// `to[a, b, c] = from[a, b, c]`, `c` contiguous on both sides: 16 bytes at once where both begin at multiples of that.
     #[tiled_kernel(
-        T = [f32, bf16, f16, f64, i32, u32, i64, u8], THREADS = 256, ROUNDS = 4,
+        T = [f32, bf16, f16, f64, i32, u32, i64, u8, bool], THREADS = 256, ROUNDS = 4,
         block = [THREADS], grid = [B, C.div_ceil(THREADS * ROUNDS * 16 / size_of::<T>()), A],
     )]
     pub fn move_rows<T, const A: usize, const B: usize, const C: usize>(
@@ -25,7 +25,7 @@ mod pieces {
 
     /// The same by few blocks, which take one part after the other: beside messages, which then have the other multiprocessors.
     #[tiled_kernel(
-        T = [f32, bf16, f16, f64, i32, u32, i64, u8], THREADS = 256, ROUNDS = 4, BLOCKS = 64,
+        T = [f32, bf16, f16, f64, i32, u32, i64, u8, bool], THREADS = 256, ROUNDS = 4, BLOCKS = 64,
         block = [THREADS], grid = [BLOCKS],
     )]
     pub fn move_rows_beside<T, const A: usize, const B: usize, const C: usize>(
@@ -46,7 +46,7 @@ mod pieces {
 
     /// `to[a, b, c] = from[a, b, c]`, however they lie: an element a thread, `c` the fastest.
     #[tiled_kernel(
-        T = [f32, bf16, f16, f64, i32, u32, i64, u8], THREADS = 256,
+        T = [f32, bf16, f16, f64, i32, u32, i64, u8, bool], THREADS = 256,
         block = [THREADS], grid = [(A * B * C).div_ceil(THREADS)],
     )]
     pub fn move_elements<T, const A: usize, const B: usize, const C: usize>(

@@ -12,6 +12,7 @@ use crate::remote::Remote;
 use crate::sum::{Reduction, reduce};
 use layout_cuda::cudarc::driver::{CudaContext, result};
 use layout_cuda::{Device, Element, Stream, TensorArg, TensorArgMut, TensorView, TensorViewMut};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -388,21 +389,20 @@ impl Member {
         }
         let (Some(posts), Some(target)) = (posts, target.host_mut()) else { return Ok(()) };
         self.whole::<T>(&posts)?;
-        let all = |post: &Post| post.bytes.clone();
+        let all: Vec<Cow<'_, [u8]>> = posts.iter().map(|post| values::<T>(&post.bytes)).collect();
         match work {
             Work::AllGather => {
-                let gathered: Vec<u8> = posts.iter().flat_map(|post| all(post).to_vec()).collect();
-                target.copy_from_slice(&gathered);
+                target.copy_from_slice(&all.concat());
             }
-            Work::Broadcast(root) => target.copy_from_slice(&all(&posts[root])),
+            Work::Broadcast(root) => target.copy_from_slice(&all[root]),
             Work::AllReduce(how) | Work::ReduceScatter(how) => {
                 let own = match work {
                     Work::ReduceScatter(_) => self.rank * target.len()..(self.rank + 1) * target.len(),
                     _ => 0..target.len(),
                 };
-                target.copy_from_slice(&all(&posts[0])[own.clone()]);
-                for post in &posts[1..] {
-                    reduce(T::ELEM, how, target, &all(post)[own.clone()])
+                target.copy_from_slice(&all[0][own.clone()]);
+                for post in &all[1..] {
+                    reduce(T::ELEM, how, target, &post[own.clone()])
                         .ok_or_else(|| MeshError::Elements { elem: T::ELEM.to_string() })?;
                 }
             }
@@ -504,8 +504,11 @@ impl Member {
             return self.refuse(format!("all-to-all: {from} elements into {to} over {size} ranks"));
         }
         let each = from / size;
-        let sends = cut(&source, each)?.into_iter().enumerate().collect::<Vec<_>>();
-        let mut receives = cut_mut(&mut target, each)?.into_iter().enumerate().collect::<Vec<_>>();
+        // Nothing of nothing goes to anybody.
+        let ranks = 0..if each == 0 { 0 } else { size };
+        let part = |rank: usize| Ok((rank, source.part(rank * each, [each], [1])?));
+        let sends: Vec<_> = ranks.map(part).collect::<Result<_>>()?;
+        let mut receives: Vec<_> = target.chunks_exact_mut(each).into_iter().enumerate().collect();
         self.exchange(stream, &sends, &mut receives)
     }
 
@@ -549,7 +552,7 @@ impl Member {
             // It is there: the calls agree, and the bytes are as many as they say.
             let at = own.nth(taken[*peer]);
             if let Some(part) = at.and_then(|at| posts[*peer].bytes.get(at..at + target.len())) {
-                target.copy_from_slice(part);
+                target.copy_from_slice(&values::<T>(part));
             }
             taken[*peer] += 1;
         }
@@ -745,6 +748,14 @@ impl Drop for Member {
     }
 }
 
+/// The bytes as values of `T`: another process may post what is no `bool`.
+fn values<T: Element>(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match T::ANY_BITS {
+        true => Cow::Borrowed(bytes),
+        false => bytes.iter().map(|byte| u8::from(*byte != 0)).collect(),
+    }
+}
+
 /// Where memory has to be that work in this stream uses.
 fn home(stream: &Stream) -> Home {
     stream.cuda().map_or(Home::Host, |cuda| Home::of_context(cuda.context()))
@@ -774,45 +785,6 @@ fn alone<T: Element, const R: usize, const S: usize>(
         words: format!("{:?}", error.0),
     });
     copied.and(ended.map_err(MeshError::from))
-}
-
-/// The storage of a view in parts of so many elements.
-fn cut<'a, T: Element, const R: usize>(
-    view: &'a TensorView<'_, T, R>,
-    each: usize,
-) -> Result<Vec<TensorView<'a, T, 1>>> {
-    let parts = view.len().checked_div(each).unwrap_or(0);
-    let part = |number: usize| match (view.cuda(), view.host()) {
-        (Some(memory), _) => TensorView::over(memory.slice(number * each..(number + 1) * each), [each]),
-        (None, bytes) => {
-            let (bytes, size) = (bytes.unwrap_or_default(), each * size_of::<T>());
-            TensorView::over_host(&bytes[number * size..(number + 1) * size], [each], [1])
-        }
-    };
-    Ok((0..parts).map(part).collect::<std::result::Result<_, _>>()?)
-}
-
-/// The same, to be written.
-fn cut_mut<'a, T: Element, const R: usize>(
-    view: &'a mut TensorViewMut<'_, T, R>,
-    each: usize,
-) -> Result<Vec<TensorViewMut<'a, T, 1>>> {
-    let mut parts = Vec::new();
-    if each == 0 {
-        return Ok(parts);
-    }
-    if view.view().cuda().is_none() {
-        let bytes = view.host_mut().unwrap_or_default();
-        for part in bytes.chunks_exact_mut(each * size_of::<T>()) {
-            parts.push(TensorViewMut::over_host(part, [each], [1])?);
-        }
-        return Ok(parts);
-    }
-    let Some(memory) = view.cuda_mut() else { return Ok(parts) };
-    for part in memory.slice_mut(..).chunks_exact_mut(each) {
-        parts.push(TensorViewMut::over(part, [each])?);
-    }
-    Ok(parts)
 }
 
 #[cfg(test)]

@@ -302,3 +302,45 @@ fn a_port_of_this_machine_is_open_to_it_alone() {
         first.join().expect("no panic").expect("a sum");
     });
 }
+
+/// What a process posts as truth values is 0 or 1 here.
+#[test]
+fn truth_values_are_0_or_1() {
+    if !simulators() {
+        return eprintln!("skipped: processes have a GPU each here");
+    }
+    let exchanged: fn(&Member) -> Result<f32> = |member| {
+        let stream = member.device().stream();
+        let (own, mut other) = (stream.upload(&[false; 4], [4])?, stream.zeros::<bool, 1>([4])?);
+        member.all_to_all(&stream, &own, &mut other)?;
+        let held = other.view().host().map(<[u8]>::to_vec);
+        Err(MeshError::Broken { by: format!("{held:?}, {:?}", other.download()?) })
+    };
+    let gathered: fn(&Member) -> Result<f32> = |member| {
+        let stream = member.device().stream();
+        let (own, mut all) = (stream.upload(&[false; 2], [2])?, stream.zeros::<bool, 1>([4])?);
+        member.all_gather(&stream, &own, &mut all)?;
+        let held = all.view().host().map(<[u8]>::to_vec);
+        Err(MeshError::Broken { by: format!("{held:?}, {:?}", all.download()?) })
+    };
+    let group = || Message::default().number(MEET).number(2).number(0).number(1);
+    let mut call = vec![1];
+    call.extend(Message::default().bytes(b"bool").0);
+    for _ in ["sends", "receives"] {
+        call.extend(Message::default().number(2).number(0).number(2).number(1).number(2).0);
+    }
+    let mut gather = vec![0];
+    for part in ["all-gather", "bool", ""] {
+        gather.extend(Message::default().bytes(part.as_bytes()).0);
+    }
+    gather.extend(2u64.to_le_bytes());
+    let cases: [(fn(&Member) -> Result<f32>, Vec<u8>, &[u8]); 2] =
+        [(exchanged, call, &[2, 0, 7, 7]), (gathered, gather, &[2, 0])];
+    for (body, call, bytes) in cases {
+        let error = with_peer(body, |peer| {
+            peer.write_all(&group().number(1).number(0).bytes(&call).bytes(bytes).whole()).expect("sent");
+            let _ = peer.read(&mut [0; 64]);
+        });
+        assert!(error.to_string().contains("[0, 0, 1, 0]), [false, false, true, false]"), "{error}");
+    }
+}

@@ -101,6 +101,24 @@ fn every_collective_and_pairs() {
         let plan = Resharding::new(&from, &to).expect("a plan");
         assert_eq!(plan.plan().collective(), collective, "{}", plan.plan());
         carried_out(&plan, |rank, place| (1000 * rank + place) as i32, |a, b| a + b);
+        if !plan.plan().transfers().iter().any(|transfer| transfer.adds) {
+            let odd = |rank: usize, place: usize| (5 * rank + place * place / 3) % 2 == 1;
+            for plan in [plan.clone().by_reading(), plan.clone().by_copies(), plan] {
+                carried_out(&plan, odd, |_, last| last);
+            }
+        }
+    }
+}
+
+/// Rows that blocks of threads move, and parts of messages.
+#[test]
+fn long_rows_of_truth_values() {
+    let mesh = Mesh::new([("gpu", 2)]).expect("a mesh");
+    let of = Distributed::new(&mesh, [6, 4099]).expect("a tensor");
+    let (rows, columns) = (of.clone().split(0, ["gpu"]), of.split(1, ["gpu"]));
+    let plan = Resharding::new(&rows.expect("rows"), &columns.expect("columns")).expect("a plan");
+    for plan in [plan.clone().with_parts(1 << 10), plan.at_once()] {
+        carried_out(&plan, |rank, place| (rank + place % 7) % 3 == 0, |_, last| last);
     }
 }
 

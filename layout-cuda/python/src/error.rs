@@ -13,6 +13,7 @@ pub fn launch_error(error: Error) -> PyErr {
         Error::Tensor(_)
         | Error::Launch(
             LaunchError::Arguments { .. }
+            | LaunchError::Types { .. }
             | LaunchError::Parameters { .. }
             | LaunchError::ReadOnly { .. }
             | LaunchError::OtherDevice { .. }

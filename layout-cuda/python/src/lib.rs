@@ -32,9 +32,8 @@ mod error;
 mod kernel;
 mod operand;
 mod parameters;
-mod stream;
 
 pub use error::{launch_error, tensor_error};
 pub use kernel::Kernel;
+pub use layout_dlpack::stream_of;
 pub use operand::Operand;
-pub use stream::stream_of;

@@ -2,14 +2,14 @@
 //!
 //! Law: it is read where it lies; its memory is there as long as the Python object, which the caller of the function holds.
 
-use crate::error::tensor_error;
-use crate::stream::stream_of;
+use crate::error::{launch_error, tensor_error};
 use dlpark::DlpackFlags;
 use dlpark::ffi::DLDeviceType;
 use dlpark::python::consumer::exchange::ExchangeApi;
 use dlpark::python::{DlpackStream, ImportRequest, ImportedDlpack, StreamArg};
 use layout_cuda::cudarc::driver::CudaSlice;
 use layout_cuda::{Argument, Device, Elem, Stream, TensorBytes};
+use layout_dlpack::stream_of;
 use layout_dlpack::{Described, DlpackError};
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -230,7 +230,7 @@ impl Operand {
         told.sort_unstable_by_key(|stream| (stream.is_null(), *stream as usize));
         told.dedup();
         // SAFETY: the streams are those that the libraries say they work on now.
-        let stream = |told: *mut c_void| unsafe { stream_of(first.place().1, told) };
+        let stream = |told: *mut c_void| unsafe { stream_of(first.place().1, told) }.map_err(launch_error);
         let mut all = told.into_iter().map(stream);
         let own = all.next().unwrap_or_else(|| stream(std::ptr::null_mut()))?;
         Ok(Streams { own, others: all.collect::<PyResult<_>>()? })

@@ -8,6 +8,25 @@ use crate::report::{Finding, FindingKind};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+/// A message, and the line of the conflicting access if it is known.
+pub(crate) struct Message {
+    pub text: String,
+    pub other: Option<u32>,
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Message {
+        Message { text, other: None }
+    }
+}
+
+impl Message {
+    /// With the line of the conflicting access; 0 for none.
+    pub(crate) fn with_line(text: String, line: u32) -> Message {
+        Message { text, other: Some(line).filter(|line| *line > 0) }
+    }
+}
+
 /// The position of an occurrence in the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Moment {
@@ -56,10 +75,11 @@ impl Findings {
     }
 
     /// Replaces the kind and message of a finding whose cause is found, at its position.
-    pub(crate) fn explain(&mut self, (kind, site): (FindingKind, u32), cause: FindingKind, message: String) {
+    pub(crate) fn explain(&mut self, (kind, site): (FindingKind, u32), cause: FindingKind, message: Message) {
         let Some((moment, finding)) = self.known.remove(&(kind, site)) else { return };
         let mut own = Findings::default();
-        own.known.insert((cause, site), (moment, Finding { kind: cause, message, ..finding }));
+        let Message { text, other } = message;
+        own.known.insert((cause, site), (moment, Finding { kind: cause, message: text, other, ..finding }));
         self.merge(own);
     }
 

@@ -4,7 +4,7 @@
 
 use crate::bytecode::{LANES, Program};
 use crate::event::{Diagnostics, Event};
-use crate::findings::Findings;
+use crate::findings::{Findings, Message};
 use crate::memory::bytes::Global;
 use crate::memory::lane_clocks::{Block, ClusterClocks};
 use crate::memory::releases::Releases;
@@ -144,14 +144,14 @@ impl<'a> Machine<'a> {
     }
 
     /// Adds a finding for some lanes of a warp; `message` gets the first of them.
-    pub(crate) fn report(
+    pub(crate) fn report<M: Into<Message>>(
         &self,
         kind: FindingKind,
         site: u32,
         warp: u32,
         lanes: u32,
         index: Option<i64>,
-        message: impl FnOnce(usize) -> String,
+        message: impl FnOnce(usize) -> M,
     ) {
         let program = self.launch.program;
         if !program.findings
@@ -165,15 +165,19 @@ impl<'a> Machine<'a> {
         let known = &program.sites[site as usize];
         let mut diagnostics = self.diagnostics.borrow_mut();
         diagnostics.findings_of_event += 1;
-        diagnostics.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
-            kind,
-            message: message(lane as usize),
-            line: known.line,
-            thread: coordinates(u64::from(inside * LANES as u32 + lane), extents),
-            block,
-            place: program.names.get(known.place as usize).cloned(),
-            index,
-            count: 1,
+        diagnostics.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || {
+            let Message { text, other } = message(lane as usize).into();
+            Finding {
+                kind,
+                message: text,
+                line: known.line,
+                thread: coordinates(u64::from(inside * LANES as u32 + lane), extents),
+                block,
+                place: program.names.get(known.place as usize).cloned(),
+                index,
+                count: 1,
+                other,
+            }
         });
     }
 }

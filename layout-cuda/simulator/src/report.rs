@@ -84,6 +84,44 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// All kinds.
+    ///
+    /// ```
+    /// use layout_simulator::FindingKind;
+    /// assert_eq!(FindingKind::ALL[0].name(), "out of bounds");
+    /// ```
+    pub const ALL: [FindingKind; 29] = [
+        FindingKind::OutOfBounds,
+        FindingKind::Uninitialised,
+        FindingKind::WriteWriteRace,
+        FindingKind::EqualWrites,
+        FindingKind::ReadWriteRace,
+        FindingKind::DivergentBarrier,
+        FindingKind::MissingWait,
+        FindingKind::MissingFence,
+        FindingKind::Overwritten,
+        FindingKind::TransactionBytes,
+        FindingKind::Arrivals,
+        FindingKind::InFlightAtEnd,
+        FindingKind::EndedBlock,
+        FindingKind::NotBegun,
+        FindingKind::Misaligned,
+        FindingKind::DivisionByZero,
+        FindingKind::StepLimit,
+        FindingKind::Deadlock,
+        FindingKind::NotResident,
+        FindingKind::LostUpdate,
+        FindingKind::IndexOverflow,
+        FindingKind::Unwritten,
+        FindingKind::WrittenTwice,
+        FindingKind::Unset,
+        FindingKind::Overflow,
+        FindingKind::LossyCast,
+        FindingKind::ShiftTooFar,
+        FindingKind::NotFinite,
+        FindingKind::ScheduleDependent,
+    ];
+
     /// The name of the kind in messages.
     ///
     /// ```
@@ -157,15 +195,62 @@ pub struct Finding {
     pub index: Option<i64>,
     /// The number of threads with this finding, in all blocks.
     pub count: u64,
+    /// The line of the access that this one conflicts with, where it is known.
+    pub other: Option<u32>,
+}
+
+impl Finding {
+    /// The finding with its place as `file:line`, which editors follow, and that line of the source below it. Without a file the
+    /// place is `line 7`; what the source does not have is left out.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [4], grid = [1])]
+    /// fn past(x: &mut LayoutTensor<i32, RowMajor<3>>) {
+    ///     x[[thread_idx.x]] = 1;
+    /// }
+    /// let mut x = Device::simulator().zeros::<i32, 1>([3])?;
+    /// let mut finding = past::simulate(&mut x)?.findings.remove(0);
+    /// finding.line = 2;
+    /// let text = finding.in_file("past.rs", "fn past() {\n    x[[thread_idx.x]] = 1;\n}").to_string();
+    /// assert!(text.contains("\n  past.rs:2, thread (3, 0, 0)") && text.ends_with("\n  | x[[thread_idx.x]] = 1;"));
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn in_file<'a>(&'a self, file: &'a str, source: &'a str) -> impl fmt::Display + 'a {
+        InFile { what: self, file, source }
+    }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [tx, ty, tz] = self.thread;
-        let [bx, by, bz] = self.block;
-        write!(f, "{}: {}", self.kind.name(), self.message)?;
-        write!(f, "\n  line {}, thread ({tx}, {ty}, {tz}) of block ({bx}, {by}, {bz})", self.line)?;
-        if self.count > 1 { write!(f, ", {} times in all", self.count) } else { Ok(()) }
+        self.in_file("", "").fmt(f)
+    }
+}
+
+/// A finding or a report, and where its lines are.
+struct InFile<'a, T> {
+    what: &'a T,
+    /// Empty for none.
+    file: &'a str,
+    source: &'a str,
+}
+
+impl fmt::Display for InFile<'_, Finding> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InFile { what: Finding { kind, message, line, thread, block, count, .. }, file, source } = self;
+        write!(f, "{}: {message}", kind.name())?;
+        match (file, line) {
+            (&"", _) => write!(f, "\n  line {line}")?,
+            (file, 0) => write!(f, "\n  {file}")?,
+            (file, line) => write!(f, "\n  {file}:{line}")?,
+        }
+        let ([tx, ty, tz], [bx, by, bz]) = (thread, block);
+        write!(f, ", thread ({tx}, {ty}, {tz}) of block ({bx}, {by}, {bz})")?;
+        if *count > 1 {
+            write!(f, ", {count} times in all")?;
+        }
+        let text = (*line as usize).checked_sub(1).and_then(|line| source.lines().nth(line));
+        text.map_or(Ok(()), |text| write!(f, "\n  | {}", text.trim()))
     }
 }
 
@@ -293,19 +378,36 @@ impl Report {
     pub fn find(&self, kind: FindingKind) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.kind == kind)
     }
+
+    /// The report with its findings as [`Finding::in_file`] has them.
+    ///
+    /// ```
+    /// use layout_simulator::Report;
+    /// assert_eq!(Report::default().in_file("a.rs", "").to_string(), "0 blocks done, 0 lines with findings\n");
+    /// ```
+    pub fn in_file<'a>(&'a self, file: &'a str, source: &'a str) -> impl fmt::Display + 'a {
+        InFile { what: self, file, source }
+    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for finding in &self.findings {
-            writeln!(f, "{finding}")?;
+        self.in_file("", "").fmt(f)
+    }
+}
+
+impl fmt::Display for InFile<'_, Report> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InFile { what: report, file, source } = self;
+        for finding in &report.findings {
+            writeln!(f, "{}", finding.in_file(file, source))?;
         }
-        if self.left_out > 0 {
-            writeln!(f, "{} further findings left out", self.left_out)?;
+        if report.left_out > 0 {
+            writeln!(f, "{} further findings left out", report.left_out)?;
         }
-        let state = if self.stopped { "stopped" } else { "done" };
-        writeln!(f, "{} blocks {state}, {} lines with findings", self.blocks, self.findings.len())?;
-        if self.totals == Counts::default() {
+        let state = if report.stopped { "stopped" } else { "done" };
+        writeln!(f, "{} blocks {state}, {} lines with findings", report.blocks, report.findings.len())?;
+        if report.totals == Counts::default() {
             return Ok(());
         }
         writeln!(
@@ -325,9 +427,9 @@ impl fmt::Display for Report {
                 c.bank_conflicts
             )
         };
-        for (line, counts) in &self.lines {
+        for (line, counts) in &report.lines {
             row(&line.to_string(), counts)?;
         }
-        row("all", &self.totals)
+        row("all", &report.totals)
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// Why there is no bundle.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum BundleError {
     /// The bytes are no bundle of this version, or not all of one.
@@ -52,7 +52,15 @@ impl fmt::Display for BundleError {
     }
 }
 
-impl std::error::Error for BundleError {}
+impl std::error::Error for BundleError {
+    /// What is behind the error inside, whose words are this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            BundleError::Kernel(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<ArchError> for BundleError {
     fn from(error: ArchError) -> BundleError {

@@ -97,7 +97,7 @@ impl Code {
 }
 
 /// Why there is no SASS.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SassError {
     /// There is no `nvdisasm`.

@@ -8,6 +8,7 @@ mod locate;
 pub(crate) mod resources;
 pub mod search;
 mod slow_path;
+pub mod system;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ impl fmt::Debug for Compiled {
 }
 
 /// Why there is no CUBIN.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NvrtcError {
     /// No NVRTC was found, or none that was found could be loaded.
@@ -107,7 +108,7 @@ impl fmt::Display for NvrtcError {
             NvrtcError::NotAtNamedPlace { place, refused } => {
                 write!(
                     f,
-                    "LAYOUT_NVRTC is {}, where no libnvrtc.so.* can be loaded; name the library or its folder, or unset it",
+                    "LAYOUT_NVRTC is {}, where no NVRTC can be loaded; name the library or its folder, or unset it",
                     place.display()
                 )?;
                 write_refused(f, refused)
@@ -168,7 +169,11 @@ pub fn candidates() -> search::Search {
     let around = search::surroundings();
     if let Some(place) = (around.variable)("LAYOUT_NVRTC") {
         let place = PathBuf::from(place);
-        return search::Search { found: search::named(&place), folders: vec![place], left_out: vec![] };
+        return search::Search {
+            found: search::named(&place, system::System::own()),
+            folders: vec![place],
+            left_out: vec![],
+        };
     }
     search::search(&around, crate::driver::version().ok())
 }

@@ -9,9 +9,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::system::System;
 use crate::trusted::{self, Untrusted};
 
-/// One `libnvrtc.so.X` on disk, not loaded yet.
+/// One library on disk, not loaded yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The library itself.
@@ -45,6 +46,8 @@ pub struct Surroundings<'a> {
     pub program: Option<PathBuf>,
     /// The root of the file system.
     pub root: PathBuf,
+    /// Whose names and folders are looked for.
+    pub system: System,
 }
 
 /// The process's own surroundings.
@@ -54,6 +57,7 @@ pub fn surroundings() -> Surroundings<'static> {
         current: std::env::current_dir().ok(),
         program: std::env::args_os().next().map(PathBuf::from),
         root: PathBuf::from("/"),
+        system: System::own(),
     }
 }
 
@@ -73,7 +77,7 @@ pub fn search(around: &Surroundings<'_>, driver: Option<(u32, u32)>) -> Search {
     let places = places(around);
     let mut left_out = Vec::new();
     let mut taken = |place: &Place| {
-        let mut found = libraries(&place.folder);
+        let mut found = libraries(&place.folder, around.system);
         found.retain(|found| {
             let files = [Some(&found.library), found.builtins.as_ref()];
             let refusal = || files.into_iter().flatten().find_map(|file| trusted::refusal(file));
@@ -102,30 +106,33 @@ struct Place {
 
 fn places(around: &Surroundings<'_>) -> Vec<Place> {
     let variable = |name: &str| (around.variable)(name).map(PathBuf::from);
+    let system = around.system;
     let mut list = Vec::new();
 
     // Where `pip install --target target/nvrtc` puts it in a workspace whose programs and tests Cargo runs.
     for package in trusted::packages(variable("CARGO_MANIFEST_DIR")) {
-        site_packages(&package.join("target/nvrtc"), &mut list);
+        site_packages(system, &package.join("target/nvrtc"), &mut list);
     }
     for name in ["CUDA_PATH", "CUDA_HOME"] {
         if let Some(toolkit) = variable(name) {
-            toolkit_folders(&toolkit, &mut list);
+            list.extend(system.toolkit(&toolkit));
         }
     }
-    for toolkit in children(&around.root.join("usr/local"), "cuda") {
-        toolkit_folders(&toolkit, &mut list);
+    for toolkit in system.toolkits(&around.root, variable("ProgramFiles")) {
+        list.extend(system.toolkit(&toolkit));
     }
 
     for prefix in prefixes(around) {
-        list.push(prefix.join("lib")); // conda's packages put it here
-        python_packages(&prefix).iter().for_each(|packages| site_packages(packages, &mut list));
+        list.push(system.conda(&prefix));
+        system.packages(&prefix).iter().for_each(|packages| site_packages(system, packages, &mut list));
     }
     if let Some(paths) = variable("PYTHONPATH") {
-        std::env::split_paths(&paths).for_each(|path| site_packages(&path, &mut list));
+        std::env::split_paths(&paths).for_each(|path| site_packages(system, &path, &mut list));
     }
-    list.push(around.root.join("usr/lib/x86_64-linux-gnu"));
-    list.push(around.root.join("usr/lib/aarch64-linux-gnu"));
+    if system == System::Unix {
+        list.push(around.root.join("usr/lib/x86_64-linux-gnu"));
+        list.push(around.root.join("usr/lib/aarch64-linux-gnu"));
+    }
 
     let relative = |folder: &PathBuf| (!folder.is_absolute()).then_some(Untrusted::Relative);
     let mut list: Vec<Place> =
@@ -133,7 +140,7 @@ fn places(around: &Surroundings<'_>) -> Vec<Place> {
     // Last, so that a folder that is also reached in another way is open.
     for up in around.current.iter().flat_map(|folder| folder.ancestors()) {
         let mut folders = Vec::new();
-        site_packages(&up.join("target/nvrtc"), &mut folders);
+        site_packages(system, &up.join("target/nvrtc"), &mut folders);
         let barred = |folder| Place { folder, barred: Some(Untrusted::WorkingFolder) };
         list.extend(folders.into_iter().map(barred));
     }
@@ -156,8 +163,12 @@ pub fn prefixes(around: &Surroundings<'_>) -> Vec<PathBuf> {
     prefixes.extend(variable("VIRTUAL_ENV"));
     prefixes.extend(variable("CONDA_PREFIX"));
     let program = around.program.as_deref().filter(|program| program.is_absolute());
-    prefixes.extend(program.and_then(prefix_of));
-    prefixes.extend(python_prefixes(variable("PATH")));
+    prefixes.extend(program.iter().flat_map(|program| around.system.prefixes(program)));
+    prefixes.extend(python_prefixes(around.system, variable("PATH")));
+    if around.system == System::Windows {
+        prefixes.extend(variable("APPDATA").map(|data| data.join("Python")));
+        return prefixes;
+    }
     let home = variable("HOME");
     prefixes.extend(home.iter().map(|home| home.join(".local")));
     let pyenv = variable("PYENV_ROOT").or_else(|| home.map(|home| home.join(".pyenv")));
@@ -169,30 +180,30 @@ pub fn prefixes(around: &Surroundings<'_>) -> Vec<PathBuf> {
 
 /// The folders of packages of the Pythons of a prefix.
 pub fn python_packages(prefix: &Path) -> Vec<PathBuf> {
-    let pythons = children(&prefix.join("lib"), "python3");
-    let packages = ["site-packages", "dist-packages"];
-    pythons.iter().flat_map(|python| packages.map(|packages| python.join(packages))).collect()
+    System::own().packages(prefix)
 }
 
 /// The libraries of one folder, newest first; a version that several names point to is listed once.
-pub fn libraries(folder: &Path) -> Vec<Found> {
+pub fn libraries(folder: &Path, system: System) -> Vec<Found> {
+    let all = children(folder, "");
+    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let builtins = |major: u32| {
-        let mut found: Vec<_> = children(folder, "libnvrtc-builtins.so.")
-            .into_iter()
-            .filter_map(|path| Some((version(&path, "libnvrtc-builtins.so.")?, path)))
+        let mut found: Vec<_> = all
+            .iter()
+            .filter_map(|path| Some((system.builtins(&name(path)?)?, path.clone())))
             .filter(|((its, _), _)| *its == major)
             .collect();
         found.sort();
         found.pop()
     };
-    let mut list: Vec<Found> = children(folder, "libnvrtc.so.")
-        .into_iter()
+    let mut list: Vec<Found> = all
+        .iter()
         .filter_map(|library| {
-            let (major, minor) = version(&library, "libnvrtc.so.")?;
+            let (major, minor) = system.library(&name(library)?)?;
             let builtins = builtins(major);
             let minor = minor.or(builtins.as_ref().and_then(|((_, minor), _)| *minor));
             let builtins = builtins.map(|(_, path)| path);
-            Some(Found { library, builtins, version: (major, minor.unwrap_or(0)) })
+            Some(Found { library: library.clone(), builtins, version: (major, minor.unwrap_or(0)) })
         })
         .collect();
     list.sort_by(|a, b| b.version.cmp(&a.version).then(a.library.cmp(&b.library)));
@@ -213,9 +224,9 @@ fn in_order(mut list: Vec<Found>, driver: Option<(u32, u32)>) -> Vec<Found> {
 
 /// What `LAYOUT_NVRTC` names: a library, a folder with libraries, or a folder that pip installed into. Who sets the variable
 /// answers for the place.
-pub fn named(path: &Path) -> Vec<Found> {
+pub fn named(path: &Path, system: System) -> Vec<Found> {
     if path.is_file() {
-        let beside = path.parent().map(libraries).unwrap_or_default();
+        let beside = path.parent().map(|folder| libraries(folder, system)).unwrap_or_default();
         let same = |found: &Found| fs::canonicalize(&found.library).ok() == fs::canonicalize(path).ok();
         let known = beside.into_iter().find(same);
         return vec![
@@ -225,42 +236,29 @@ pub fn named(path: &Path) -> Vec<Found> {
         ];
     }
     let mut list = vec![path.to_path_buf()];
-    site_packages(path, &mut list);
-    toolkit_folders(path, &mut list);
-    in_order(list.iter().flat_map(|folder| libraries(folder)).collect(), None)
-}
-
-/// A toolkit's library folders.
-fn toolkit_folders(toolkit: &Path, list: &mut Vec<PathBuf>) {
-    list.push(toolkit.join("lib64"));
-    for target in children(&toolkit.join("targets"), "") {
-        list.push(target.join("lib"));
-    }
+    site_packages(system, path, &mut list);
+    list.extend(system.toolkit(path));
+    in_order(list.iter().flat_map(|folder| libraries(folder, system)).collect(), None)
 }
 
 /// The folders that the pip packages `nvidia-cuda-nvrtc` and `nvidia-cuda-nvrtc-cu12` fill.
-fn site_packages(folder: &Path, list: &mut Vec<PathBuf>) {
+fn site_packages(system: System, folder: &Path, list: &mut Vec<PathBuf>) {
     let nvidia = folder.join("nvidia");
     let mut cuda = children(&nvidia, "cu");
     cuda.reverse();
-    list.extend(cuda.into_iter().map(|package| package.join("lib")));
+    list.extend(cuda.iter().flat_map(|package| system.package(package)));
 }
 
-/// The folder that a program's `bin` is in.
-fn prefix_of(program: &Path) -> Option<PathBuf> {
-    Some(program.parent()?.parent()?.to_path_buf())
-}
-
-/// The prefixes of the first `python3` of the search path: as it is named there, which a virtual environment's is, and with links
+/// The prefixes of the first interpreter of the search path: as it is named there, which a virtual environment's is, and with links
 /// followed. Of entries that are relative to the working folder only the name, which the search leaves out and tells.
-fn python_prefixes(path: Option<PathBuf>) -> Vec<PathBuf> {
+fn python_prefixes(system: System, path: Option<PathBuf>) -> Vec<PathBuf> {
     let Some(path) = path else { return Vec::new() };
-    let named = std::env::split_paths(&path).map(|folder| folder.join("python3"));
+    let named = std::env::split_paths(&path).map(|folder| folder.join(system.python()));
     let (named, relative): (Vec<_>, Vec<_>) =
         named.filter(|file| file.is_file()).partition(|file| file.is_absolute());
     let python = named.first();
     let real = python.and_then(|python| fs::canonicalize(python).ok());
-    python.into_iter().chain(&real).chain(&relative).filter_map(|program| prefix_of(program)).collect()
+    python.into_iter().chain(&real).chain(&relative).flat_map(|program| system.prefixes(program)).collect()
 }
 
 /// The entries of a folder whose names begin with `prefix`, sorted; none where it cannot be read.
@@ -277,14 +275,6 @@ pub(crate) fn children(folder: &Path, prefix: &str) -> Vec<PathBuf> {
         .collect();
     list.sort();
     list
-}
-
-/// The numbers after `prefix` in a file's name: `libnvrtc.so.13.0.88` is `(13, Some(0))`.
-fn version(file: &Path, prefix: &str) -> Option<(u32, Option<u32>)> {
-    let rest = file.file_name()?.to_str()?.strip_prefix(prefix)?;
-    let mut numbers = rest.split('.').map(|part| part.parse::<u32>());
-    let major = numbers.next()?.ok()?;
-    Some((major, numbers.next().and_then(|minor| minor.ok())))
 }
 
 #[cfg(test)]
@@ -304,6 +294,16 @@ mod tests {
         variables: &[(&str, &str)],
         driver: Option<(u32, u32)>,
     ) -> Search {
+        searched_as(System::Unix, root, (current, "run/bin/python"), variables, driver)
+    }
+
+    fn searched_as(
+        system: System,
+        root: &Path,
+        (current, program): (&str, &str),
+        variables: &[(&str, &str)],
+        driver: Option<(u32, u32)>,
+    ) -> Search {
         let variable = |name: &str| {
             let found = variables.iter().find(|(its, _)| *its == name)?;
             Some(root.join(found.1).into_os_string())
@@ -311,8 +311,9 @@ mod tests {
         let around = Surroundings {
             variable: &variable,
             current: Some(root.join(current)),
-            program: Some(root.join("run/bin/python")),
+            program: Some(root.join(program)),
             root: root.to_path_buf(),
+            system,
         };
         super::search(&around, driver)
     }
@@ -384,6 +385,61 @@ mod tests {
         assert_eq!(search(root, "home", &[("CUDA_HOME", "toolkit")], None), [toolkit, local[0], local[1]]);
     }
 
+    #[test]
+    fn places_on_windows() {
+        let folder = TestFolder::new("windows");
+        let root = folder.path();
+        for file in [
+            "work/Cargo.toml",
+            "work/target/nvrtc/nvidia/cu13/bin/x86_64/nvrtc64_130_0.dll",
+            "work/target/nvrtc/nvidia/cu13/bin/x86_64/nvrtc64_130_0.alt.dll",
+            "work/target/nvrtc/nvidia/cu13/bin/x86_64/nvrtc-builtins64_131.dll",
+            "programs/NVIDIA GPU Computing Toolkit/CUDA/v12.8/bin/nvrtc64_120_0.dll",
+            "programs/NVIDIA GPU Computing Toolkit/CUDA/v12.8/bin/nvrtc-builtins64_128.dll",
+            "toolkit/bin/x64/nvrtc64_130_0.dll",
+            "venv/Lib/site-packages/nvidia/cuda_nvrtc/bin/nvrtc64_120_0.dll",
+            "data/Python/Python312/site-packages/nvidia/cu13/bin/nvrtc64_130_0.dll",
+            "conda/Library/bin/nvrtc64_112_0.dll",
+            "python/python.exe",
+            "python/Lib/site-packages/nvidia/cuda_nvrtc/bin/nvrtc64_120_0.dll",
+            // Of another system.
+            "toolkit/lib64/libnvrtc.so.13",
+        ] {
+            touch(root, file);
+        }
+        let found = |variables: &[(&str, &str)], program: &str| -> Vec<String> {
+            let search = searched_as(System::Windows, root, ("home", program), variables, None);
+            assert_eq!(search.left_out, []);
+            let relative = |found: &Found| {
+                let path = found.library.strip_prefix(root).expect("below the root");
+                format!("{} {}.{}", path.display(), found.version.0, found.version.1).replace('\\', "/")
+            };
+            search.found.iter().map(relative).collect()
+        };
+        let package = "work/target/nvrtc/nvidia/cu13/bin/x86_64/nvrtc64_130_0.dll 13.1";
+        assert_eq!(found(&[("CARGO_MANIFEST_DIR", "work")], "run/user.exe"), [package]);
+        for (variable, value, want) in [
+            (
+                "ProgramFiles",
+                "programs",
+                "programs/NVIDIA GPU Computing Toolkit/CUDA/v12.8/bin/nvrtc64_120_0.dll 12.8",
+            ),
+            ("CUDA_PATH", "toolkit", "toolkit/bin/x64/nvrtc64_130_0.dll 13.0"),
+            ("VIRTUAL_ENV", "venv", "venv/Lib/site-packages/nvidia/cuda_nvrtc/bin/nvrtc64_120_0.dll 12.0"),
+            ("APPDATA", "data", "data/Python/Python312/site-packages/nvidia/cu13/bin/nvrtc64_130_0.dll 13.0"),
+            ("CONDA_PREFIX", "conda", "conda/Library/bin/nvrtc64_112_0.dll 11.2"),
+            ("PATH", "python", "python/Lib/site-packages/nvidia/cuda_nvrtc/bin/nvrtc64_120_0.dll 12.0"),
+        ] {
+            assert_eq!(found(&[(variable, value)], "run/user.exe"), [want], "{variable}");
+        }
+        let venv = "venv/Lib/site-packages/nvidia/cuda_nvrtc/bin/nvrtc64_120_0.dll 12.0";
+        assert_eq!(found(&[], "venv/Scripts/python.exe"), [venv], "an environment's interpreter");
+        assert_eq!(named(&root.join("toolkit"), System::Windows).len(), 1);
+        // What lies in the working folder is left out there, too.
+        let here = searched_as(System::Windows, root, ("work", "run/user.exe"), &[], None);
+        assert_eq!((here.found.len(), here.left_out.len()), (0, 1));
+    }
+
     /// The reasons that the search gives for the planted libraries, of which it takes none.
     fn left_out(root: &Path, current: &str, variables: &[(&str, &str)]) -> Vec<Untrusted> {
         let Search { found, left_out, .. } = searched(root, current, variables, None);
@@ -449,6 +505,7 @@ mod tests {
                 current: None,
                 program: None,
                 root: root.join("empty"),
+                system: System::Unix,
             };
             if variable == "HOME" {
                 touch(&root, ".local/lib/libnvrtc.so.13.99");
@@ -470,7 +527,7 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink(root.join("libnvrtc.so.12.8.61"), root.join("libnvrtc.so.12"))
             .expect("link");
-        let found = libraries(root);
+        let found = libraries(root, System::Unix);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].version, (12, 8));
     }
@@ -483,11 +540,11 @@ mod tests {
         touch(root, "nvidia/cu13/lib/libnvrtc-builtins.so.13.2");
         let file = root.join("nvidia/cu13/lib/libnvrtc.so.13");
         for place in [root.to_path_buf(), root.join("nvidia/cu13/lib"), file.clone()] {
-            let found = named(&place);
+            let found = named(&place, System::Unix);
             assert_eq!(found.len(), 1, "{}", place.display());
             assert_eq!((&found[0].library, found[0].version), (&file, (13, 2)));
             assert!(found[0].builtins.is_some());
         }
-        assert_eq!(named(&root.join("absent")), []);
+        assert_eq!(named(&root.join("absent"), System::Unix), []);
     }
 }

@@ -81,10 +81,7 @@ pub(super) fn lines(launched: &Launched<'_>) -> String {
     let Launched { kernel, file, report } = launched;
     let mut out = String::new();
     let object = |kind: &str| Object::new().text("type", kind).text("kernel", kernel);
-    for finding in &report.findings {
-        out += &finding_fields(object("finding"), file, finding).end();
-        out.push('\n');
-    }
+    out += &findings(launched);
     for (line, counts) in &report.lines {
         out += &counted(known(object("line").text("file", file), *line), counts).end();
         out.push('\n');
@@ -96,16 +93,27 @@ pub(super) fn lines(launched: &Launched<'_>) -> String {
     out
 }
 
+/// The findings of a launch, an object a line.
+pub(super) fn findings(launched: &Launched<'_>) -> String {
+    let object = || Object::new().text("type", "finding").text("kernel", launched.kernel);
+    let line = |finding| finding_fields(object(), launched.file, finding).end() + "\n";
+    launched.report.findings.iter().map(line).collect()
+}
+
 fn finding_fields(object: Object, file: &str, finding: &Finding) -> Object {
-    let Finding { kind, message, line, thread, block, place: tensor, index, count } = finding;
+    let Finding { kind, message, line, thread, block, place: tensor, index, count, other } = finding;
     let object = known(object.text("kind", &id(*kind)).text("message", message).text("file", file), *line);
     let object = object.json("thread", &place(*thread)).json("block", &place(*block)).value("count", count);
     let object = match tensor {
         Some(tensor) => object.text("place", tensor),
         None => object,
     };
-    match index {
+    let object = match index {
         Some(index) => object.value("index", index),
+        None => object,
+    };
+    match other {
+        Some(other) => object.value("other_line", other),
         None => object,
     }
 }

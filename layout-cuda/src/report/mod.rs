@@ -19,12 +19,18 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
-//! A line of JSON is an object whose `type` is `finding` (kind, message, file, line, thread, block, count; place and index where
+//! Without a call: `LAYOUT_REPORT=findings.sarif cargo test` adds what launches on the simulator and `testing` find to that file,
+//! each line of a kernel once for each kind and process; so does a name that ends in `.json`, with lines of JSON. The file is added to,
+//! so that it holds those of all processes of a run.
+//!
+//! A line of JSON is an object whose `type` is `finding` (kind, message, file, line, thread, block, count; place, index and the line of the other access where
 //! there are), `line` (the counts of a line of the kernel) or `launch` (blocks, whether it was stopped, what was left out, the counts
 //! in all), each with its `kernel`. A line of the source that is not known is `null`.
 
 mod json;
+mod log;
 mod sarif;
+mod source;
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,6 +39,9 @@ use layout_simulator::{FindingKind, Report};
 
 use crate::error::Error;
 use crate::launch_error::LaunchError;
+
+pub(crate) use log::note;
+pub(crate) use source::source;
 
 /// How reports are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -111,7 +120,8 @@ pub fn render(format: Format, launches: &[Launched<'_>]) -> String {
     match format {
         Format::Text => {
             let text = |launched: &Launched<'_>| {
-                format!("kernel `{}` in {}:\n{}", launched.kernel, launched.file, launched.report)
+                let Launched { kernel, file, report } = launched;
+                format!("kernel `{kernel}` in {file}:\n{}", report.in_file(file, &source(file, kernel)))
             };
             launches.iter().map(text).collect()
         }

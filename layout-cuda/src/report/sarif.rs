@@ -11,22 +11,16 @@ use super::{Launched, id};
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// The log of these launches.
+/// What a log begins with.
+pub(super) const BEGIN: &str = "{\"$schema\":";
+
+/// What stands behind the last result.
+pub(super) const END: &str = "]}]}\n";
+
+/// The log of these launches: its results come last.
 pub(super) fn log(launches: &[Launched<'_>]) -> String {
-    let mut kinds: Vec<FindingKind> = Vec::new();
-    let mut results = Vec::new();
-    for launched in launches {
-        for finding in &launched.report.findings {
-            let known = kinds.iter().position(|kind| *kind == finding.kind);
-            let rule = known.unwrap_or_else(|| {
-                kinds.push(finding.kind);
-                kinds.len() - 1
-            });
-            results.push(result(launched, finding, rule));
-        }
-    }
     let words = |words: &str| Object::new().text("text", words).end();
-    let rules = kinds.iter().map(|kind| {
+    let rules = FindingKind::ALL.iter().map(|kind| {
         let rule = Object::new().text("id", &id(*kind)).text("name", &pascal(kind.name()));
         rule.json("shortDescription", &words(kind.name())).end()
     });
@@ -34,21 +28,35 @@ pub(super) fn log(launches: &[Launched<'_>]) -> String {
         Object::new().text("name", "layout simulator").text("semanticVersion", env!("CARGO_PKG_VERSION"));
     let driver = driver.json("rules", &array(rules)).end();
     let run = Object::new().json("tool", &Object::new().json("driver", &driver).end());
-    let run = run.text("columnKind", "unicodeCodePoints").json("results", &array(results)).end();
+    let run = run.text("columnKind", "unicodeCodePoints").json("results", &array(results(launches))).end();
     let log = Object::new().text("$schema", SCHEMA).text("version", "2.1.0");
     log.json("runs", &array([run])).end() + "\n"
 }
 
-fn result(launched: &Launched<'_>, finding: &Finding, rule: usize) -> String {
-    let Finding { kind, message, line, thread, block, place: tensor, index, count } = finding;
+/// A result for each finding.
+pub(super) fn results(launches: &[Launched<'_>]) -> Vec<String> {
+    let mut all = Vec::new();
+    for launched in launches {
+        all.extend(launched.report.findings.iter().map(|finding| result(launched, finding)));
+    }
+    all
+}
+
+fn result(launched: &Launched<'_>, finding: &Finding) -> String {
+    let Finding { kind, message, line, thread, block, place: tensor, index, count, other } = finding;
     let kernel = Object::new().text("name", launched.kernel).text("kind", "function").end();
-    let physical = Object::new().json("artifactLocation", &artifact(launched.file));
-    let physical = match line {
-        0 => physical,
-        line => physical.json("region", &Object::new().value("startLine", line).end()),
+    let rule = FindingKind::ALL.iter().position(|own| own == kind).unwrap_or_default();
+    let physical = |line: u32| {
+        let place = Object::new().json("artifactLocation", &artifact(launched.file));
+        let region = Object::new().value("startLine", line).end();
+        let place = if line == 0 { place } else { place.json("region", &region) };
+        Object::new().json("physicalLocation", &place.end())
     };
-    let location = Object::new().json("physicalLocation", &physical.end());
-    let location = location.json("logicalLocations", &array([kernel])).end();
+    let location = physical(*line).json("logicalLocations", &array([kernel])).end();
+    let related = other.map(|line| {
+        let words = Object::new().text("text", "the other access").end();
+        physical(line).value("id", 0).json("message", &words).end()
+    });
     let properties = Object::new().json("thread", &place(*thread)).json("block", &place(*block));
     let properties = match tensor {
         Some(tensor) => properties.text("place", tensor),
@@ -62,6 +70,10 @@ fn result(launched: &Launched<'_>, finding: &Finding, rule: usize) -> String {
     let message = Object::new().text("text", &words).end();
     let result = Object::new().text("ruleId", &id(*kind)).value("ruleIndex", rule).text("level", "error");
     let result = result.json("message", &message).json("locations", &array([location]));
+    let result = match related {
+        Some(related) => result.json("relatedLocations", &array([related])),
+        None => result,
+    };
     result.value("occurrenceCount", (*count).max(1)).json("properties", &properties.end()).end()
 }
 

@@ -129,30 +129,85 @@ impl Case<'_> {
     }
 
     /// What a tensor is to hold afterwards: each element by its coordinates, a number or a [`Sum`].
+    ///
+    /// It is called for each element: what a row shares is computed once by [`Case::expect_rows`].
     #[track_caller]
     pub fn expect<const R: usize, S: Into<Sum>>(
         &mut self,
         name: &str,
         mut element: impl FnMut([usize; R]) -> S,
     ) {
+        let (place, shape) = self.written(name);
+        assert!(shape.len() == R, "`{name}` has {} modes, the reference {R} coordinates", shape.len());
+        self.expected[place] = Some(coordinates(&shape).map(|at| element(at).into()).collect());
+    }
+
+    /// The same by rows: by the coordinates but the last one, all elements along that one.
+    ///
+    /// ```
+    /// # use layout_cuda::testing::{self, Case};
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// /// Each row divided by its largest element, a thread for a row.
+    /// #[tiled_kernel(block = [32], grid = [M.div_ceil(32)])]
+    /// fn scaled<const M: usize, const N: usize>(x: &mut LayoutTensor<f32, RowMajor<M, N>>) {
+    ///     let i = 32 * block_idx.x + thread_idx.x;
+    ///     let mut most = 0.0f32;
+    ///     for j in 0..N {
+    ///         if i < M {
+    ///             most = most.max(x[[i, j]].abs());
+    ///         }
+    ///     }
+    ///     for j in 0..N {
+    ///         if i < M && most > 0.0 {
+    ///             x[[i, j]] = x[[i, j]] / most;
+    ///         }
+    ///     }
+    /// }
+    /// let test = testing::kernel(&scaled::DEFINITION).cases(8).devices(&[Device::simulator()]);
+    /// test.check(|case: &mut Case<'_>| {
+    ///     let (x, n) = (case.input("x"), case.size("N"));
+    ///     case.expect_rows("x", |[i]| {
+    ///         let row: Vec<f64> = (0..n).map(|j| x[[i, j]]).collect();
+    ///         let most = row.iter().fold(0.0, |most, x| x.abs().max(most));
+    ///         row.into_iter().map(move |x| if most > 0.0 { x / most } else { x })
+    ///     });
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// Where a row is not as long as the tensor's, beside what ends the test elsewhere.
+    #[track_caller]
+    pub fn expect_rows<const P: usize, S: Into<Sum>, V: IntoIterator<Item = S>>(
+        &mut self,
+        name: &str,
+        mut row: impl FnMut([usize; P]) -> V,
+    ) {
+        let (place, shape) = self.written(name);
+        let modes = shape.len();
+        let Some((len, before)) = shape.split_last().filter(|_| modes == P + 1) else {
+            panic!(
+                "`{name}` has {modes} modes, the reference {P} coordinates of a row: there has to be one less"
+            );
+        };
+        let mut sums = Vec::new();
+        for at in coordinates(before) {
+            let from = sums.len();
+            sums.extend(row(at).into_iter().map(Into::into));
+            let found = sums.len() - from;
+            assert!(found == *len, "row {at:?} of `{name}` has {len} elements, the reference {found}");
+        }
+        self.expected[place] = Some(sums);
+    }
+
+    /// A tensor that the kernel writes: its place, its shape.
+    #[track_caller]
+    fn written(&self, name: &str) -> (usize, Vec<usize>) {
         let place = self.place(name);
         let Given::Tensor { shape, mutable, .. } = &self.given[place] else {
             panic!("`{name}` is no tensor: a kernel does not write it");
         };
         assert!(mutable, "`{name}` is `&`, not `&mut`: a kernel does not write it");
-        assert!(shape.len() == R, "`{name}` has {} modes, the reference {R} coordinates", shape.len());
-        let count = shape.iter().product();
-        let mut sums = Vec::with_capacity(count);
-        for number in 0..count {
-            let mut at = [0; R];
-            let mut rest = number;
-            for mode in (0..R).rev() {
-                at[mode] = rest % shape[mode];
-                rest /= shape[mode];
-            }
-            sums.push(element(at).into());
-        }
-        self.expected[place] = Some(sums);
+        (place, shape.clone())
     }
 
     #[track_caller]
@@ -162,4 +217,16 @@ impl Case<'_> {
             panic!("the kernel has no argument `{name}`, it has {}", self.names.join(", "))
         })
     }
+}
+
+/// All coordinates of a shape of so many modes, the last one the fastest.
+fn coordinates<const R: usize>(shape: &[usize]) -> impl Iterator<Item = [usize; R]> {
+    (0..shape.iter().product::<usize>()).map(move |mut rest| {
+        let mut at = [0; R];
+        for (at, extent) in at.iter_mut().zip(shape).rev() {
+            *at = rest % extent;
+            rest /= extent;
+        }
+        at
+    })
 }

@@ -7,7 +7,7 @@ use layout_simulator::Report;
 use super::sizes::Sizes;
 
 /// A kernel that is wrong, at the smallest sizes where that was seen.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Failure {
     /// The kernel.
     pub kernel: String,
@@ -69,8 +69,10 @@ impl fmt::Display for Failure {
             write!(f, "\n  {error}")?;
         }
         // The cause before what follows from it.
+        let source = self.report.as_ref().map(|_| crate::report::source(file, kernel)).unwrap_or_default();
         for finding in self.report.iter().flat_map(|report| &report.findings) {
-            write!(f, "\n  {file}:{}: {}", finding.line, finding.to_string().replace('\n', "\n  "))?;
+            let finding = finding.in_file(file, &source).to_string();
+            write!(f, "\n  {}", finding.replace('\n', "\n  "))?;
         }
         for WrongTensor { name, count, of, first } in &self.wrong {
             write!(f, "\n  {count} of {of} elements of `{name}` are wrong:")?;
@@ -90,6 +92,8 @@ impl fmt::Display for Failure {
         Ok(())
     }
 }
+
+crate::error::debug_by_display! { Failure }
 
 impl std::error::Error for Failure {}
 

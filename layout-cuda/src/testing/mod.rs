@@ -86,6 +86,7 @@ use layout_simulator::Options;
 use proptest::strategy::{BoxedStrategy, Strategy};
 
 use crate::device::Device;
+use crate::report::{Launched, note};
 use number::Source;
 use trial::Trial;
 
@@ -213,7 +214,11 @@ impl<'a> Test<'a> {
     pub fn check(self, reference: impl FnMut(&mut Case<'_>)) {
         match self.run(reference) {
             Ok(passed) => println!("{}: {passed}", self.definition.name),
-            Err(failure) => panic!("{failure}"),
+            Err(failure) => {
+                let Failure { kernel, file, report, .. } = &*failure;
+                report.iter().for_each(|report| note(&Launched { kernel, file, report }));
+                panic!("{failure}")
+            }
         }
     }
 

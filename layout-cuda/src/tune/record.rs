@@ -40,7 +40,6 @@ pub struct Record {
 }
 
 /// A file of records that cannot be read.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum RecordError {
     /// What the file system says.
@@ -62,6 +61,8 @@ impl fmt::Display for RecordError {
         }
     }
 }
+
+crate::error::debug_by_display! { RecordError }
 
 impl std::error::Error for RecordError {}
 

@@ -205,7 +205,6 @@ fn work(
 }
 
 /// Why a run cannot go on.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
     /// The device, or the attribute.
@@ -223,7 +222,17 @@ impl std::fmt::Display for RunError {
     }
 }
 
-impl std::error::Error for RunError {}
+crate::error::debug_by_display! { RunError }
+
+impl std::error::Error for RunError {
+    /// What is behind the error inside, whose words are this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            RunError::Device(error) => error.source(),
+            RunError::Records(error) => error.source(),
+        }
+    }
+}
 
 impl From<Error> for RunError {
     fn from(error: Error) -> RunError {

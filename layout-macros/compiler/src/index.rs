@@ -5,6 +5,7 @@
 //! what is known of it: an interval and a divisor. Equal polynomials are equal values, which is what the proofs in
 //! [`super::prove`] stand on. The machine type, 32 or 64 bits, is chosen afterwards, from the interval.
 
+use super::elem::Elem;
 use super::ir::Special;
 use std::collections::{BTreeSet, HashMap};
 
@@ -329,6 +330,42 @@ pub struct Range {
     pub high: i128,
 }
 
+/// The machine type of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Width {
+    /// 32 bits with a sign.
+    Int,
+    /// 32 bits without a sign.
+    Word,
+    /// 64 bits with a sign.
+    Long,
+    /// 64 bits without a sign.
+    Natural,
+}
+
+impl Width {
+    /// The type of a variable with these values. One of 64 bits is signed; what is beyond is read from it as natural again.
+    pub fn of(range: Range) -> Width {
+        if range.fits_i32() {
+            Width::Int
+        } else if range.low >= 0 && range.high <= u32::MAX.into() {
+            Width::Word
+        } else {
+            Width::Long
+        }
+    }
+
+    /// The element type with the same values.
+    pub fn elem(self) -> Elem {
+        match self {
+            Width::Int => Elem::I32,
+            Width::Word => Elem::U32,
+            Width::Long => Elem::I64,
+            Width::Natural => Elem::U64,
+        }
+    }
+}
+
 /// What is known of an atom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtomFacts {
@@ -342,11 +379,22 @@ pub struct AtomFacts {
     pub definition: Option<Index>,
 }
 
+/// One of two values of an atom: that of a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// What is not negative where the branch is taken.
+    pub facts: Vec<Index>,
+    /// The value there.
+    pub value: Index,
+}
+
 /// The atoms of a program, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Atoms {
     facts: Vec<AtomFacts>,
     known: HashMap<Atom, AtomId>,
+    /// The atoms that are the value of an `if`, with those of its branches.
+    selected: HashMap<AtomId, [Way; 2]>,
     /// Indices modulo 2⁶⁴ that are meant to be that, and what is made of them.
     meant: BTreeSet<AtomId>,
 }
@@ -373,6 +421,16 @@ impl Atoms {
         self.meant.contains(&id)
     }
 
+    /// The atom is one of two values.
+    pub(crate) fn select(&mut self, id: AtomId, ways: [Way; 2]) {
+        self.selected.insert(id, ways);
+    }
+
+    /// The two values of which an atom is one.
+    pub(crate) fn ways(&self, id: AtomId) -> Option<&[Way; 2]> {
+        self.selected.get(&id)
+    }
+
     /// What is known of an atom.
     pub fn facts(&self, id: AtomId) -> &AtomFacts {
         &self.facts[id.0 as usize]
@@ -394,6 +452,15 @@ impl Atoms {
     /// Whether it stands for a variable that is assigned more than once: a name for it says another value later.
     pub fn may_be_assigned(&self, id: AtomId) -> bool {
         matches!(self.atom(id), Atom::Variable(_, version) if *version != 0)
+    }
+
+    /// The variable that an index is, or is the bits of as a natural number.
+    pub(crate) fn own_variable(&self, index: &Index) -> Option<VarId> {
+        match self.atom(index.as_atom()?) {
+            Atom::Variable(var, 0) => Some(*var),
+            Atom::Wrapped { index, .. } => self.own_variable(index),
+            _ => None,
+        }
     }
 
     /// The id of an atom that is known.

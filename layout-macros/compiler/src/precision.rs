@@ -1,10 +1,10 @@
 //! How far the elementwise words may be from the exact value, on a GPU and on the simulator.
 //!
-//! One table: the docs of [`layout_core::lang`] say what stands here (a test compares), and a test of the whole vocabulary
+//! One table: the docs of [`layout_core::lang`] say what is here (a test compares), and a test of the whole vocabulary
 //! measures against it. Sources: CUDA C++ Programming Guide 13.0, Tables 17 and 18 (maximum distance in ulps from the correctly
 //! rounded result, found by extensive tests, not proved); PTX ISA 9.1, section 9.7.3, for the approximations.
 //!
-//! Law: words without a row here are exact: what they give is the nearest value of their type.
+//! Law: each word has a row, so a new one does not compile without its error. What an exact word gives is the nearest value of its type.
 
 use super::elem::Elem;
 use super::math::{Domain, Math};
@@ -71,7 +71,47 @@ impl Math {
             Math::RsqrtApprox => (Relative(-22.9), Relative(-22.9)),
             Math::RecipApprox => (Ulps(1), Ulps(1)),
             Math::DivApprox => (Quotient(2), Quotient(2)),
-            _ => (Exact, Exact),
+            // Named, so that a new word says its error.
+            Math::Min
+            | Math::Max
+            | Math::Clamp
+            | Math::Abs
+            | Math::WrappingAbs
+            | Math::Signum
+            | Math::Copysign
+            | Math::IsNan
+            | Math::IsFinite
+            | Math::IsInfinite
+            | Math::ToBits
+            | Math::FromBits
+            | Math::MulAdd
+            | Math::Floor
+            | Math::Ceil
+            | Math::Round
+            | Math::RoundTiesEven
+            | Math::Trunc
+            | Math::Fract
+            | Math::Sqrt
+            | Math::Recip
+            | Math::RoundTf32
+            | Math::CountOnes
+            | Math::LeadingZeros
+            | Math::TrailingZeros
+            | Math::RotateLeft
+            | Math::RotateRight
+            | Math::ReverseBits
+            | Math::SwapBytes
+            | Math::Pow
+            | Math::Ilog2
+            | Math::IsPowerOfTwo
+            | Math::AbsDiff
+            | Math::SaturatingAdd
+            | Math::SaturatingSub
+            | Math::SaturatingMul
+            | Math::BytePerm
+            | Math::FunnelShiftLeft
+            | Math::FunnelShiftRight
+            | Math::Dot4 => (Exact, Exact),
         };
         if matches!(elem, Elem::F64) { double } else { single }
     }

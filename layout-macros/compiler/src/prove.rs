@@ -1,11 +1,11 @@
-//! Proofs that an index is not negative, from intervals, divisors and the guards in force.
+//! Bounds-check elimination: proofs that an index is not negative, from intervals, divisors and the guards in force.
 //!
 //! Law: `prove` says yes only where `goal >= 0` for every value of the atoms that satisfies the facts. A failed proof
 //! proves nothing; it costs a mask, never a wrong result. The search ends at two facts: the sum `goal = c1 * fact1 + c2 *
 //! fact2 + rest` with `rest >= 0` by its interval. A `min` or a `max` is one of its operands: the goal holds if it holds
-//! with both, or with one operand that bounds it from the needed side.
+//! with both, or with one operand that bounds it from the needed side. The value of an `if` is that of one of its branches.
 
-use super::index::{Atom, Atoms, Index};
+use super::index::{Atom, AtomId, Atoms, Index, Way};
 use super::ir::{BinaryOp, UnaryOp};
 use super::program::{Comparison, Value};
 
@@ -52,6 +52,13 @@ impl Facts {
                     self.assume_unequal(atoms, comparison);
                 }
             }
+            // Of elements that are known as indices: variables that do not change, and numbers.
+            Value::Binary(op, left, right) if op.is_comparison() => {
+                if let (Some(left), Some(right)) = (as_index(atoms, left), as_index(atoms, right)) {
+                    let comparison = Value::<A>::Compare(Comparison { op: *op, left, right });
+                    self.assume_condition(atoms, &comparison, holds);
+                }
+            }
             Value::Binary(BinaryOp::And | BinaryOp::BitAnd, left, right) if holds => {
                 self.assume_condition(atoms, left, true);
                 self.assume_condition(atoms, right, true);
@@ -83,6 +90,11 @@ impl Facts {
         }
     }
 
+    /// The indices that are not negative.
+    pub(super) fn known(self) -> Vec<Index> {
+        self.known
+    }
+
     /// How many facts there are; with [`Facts::truncate`] the end of a guard's reach.
     pub(super) fn len(&self) -> usize {
         self.known.len()
@@ -102,6 +114,13 @@ impl Facts {
     fn prove_split(&self, atoms: &Atoms, goal: &Index, splits: u32) -> bool {
         let Some(splits) = splits.checked_sub(1) else { return false };
         let Ok(goal) = atoms.expand(goal) else { return false };
+        if let Some(ways) = branches(atoms, &goal) {
+            return ways.into_iter().all(|(facts, goal)| {
+                let mut own = self.clone();
+                facts.iter().for_each(|fact| own.add(fact.clone()));
+                own.prove_plain(atoms, &goal) || own.prove_split(atoms, &goal, splits)
+            });
+        }
         let Some((a, b, larger)) = operands(atoms, &goal, |_| true) else { return false };
         let holds = |goal: &Index| self.prove_plain(atoms, goal) || self.prove_split(atoms, goal, splits);
         if larger { holds(&a) || holds(&b) } else { holds(&a) && holds(&b) }
@@ -121,24 +140,13 @@ impl Facts {
         let divided: Vec<Index> =
             facts.iter().chain([&expanded]).flat_map(|index| quotients(atoms, index)).collect();
         facts.extend(divided);
-        let remainders = self.remainders(atoms, &expanded);
+        let factors: Vec<Index> = facts.iter().flat_map(|fact| factors(atoms, fact)).collect();
+        facts.extend(factors);
+        let remainders = remainders(atoms, &facts, &expanded);
         facts.extend(remainders);
-        atoms.range(&expanded).low >= 0 || reduce(atoms, &facts, &expanded, 2)
-    }
-
-    /// `d - 1 - n % d >= 0` for each remainder in an index and `d >= 1`: by a number the interval says so.
-    fn remainders(&self, atoms: &Atoms, index: &Index) -> Vec<Index> {
-        let mut facts = Vec::new();
-        for id in index.atoms() {
-            if let Atom::Rem(_, d) = atoms.atom(id)
-                && d.as_constant().is_none()
-                && let Ok(less) = d.plus(-1)
-                && (atoms.range(&less).low >= 0 || reduce(atoms, &self.known, &less, 2))
-            {
-                facts.extend(less.sub(&Index::atom(id)));
-            }
-        }
-        facts
+        atoms.range(&expanded).low >= 0
+            || reduce(atoms, &facts, &expanded, 2)
+            || multiplied(atoms, &expanded).is_some_and(|goal| reduce(atoms, &facts, &goal, 2))
     }
 
     /// Whether a comparison is proved to hold.
@@ -155,6 +163,21 @@ impl Facts {
             BinaryOp::Ne => strictly(&negated) || strictly(&difference),
             _ => false,
         }
+    }
+}
+
+/// An integer as the index that it is, where it is known as one.
+fn as_index<A>(atoms: &Atoms, value: &Value<A>) -> Option<Index> {
+    match value {
+        Value::Variable(var) => Some(Index::atom(atoms.find(&Atom::Variable(*var, 0))?)),
+        Value::Constant(constant) if constant.elem.is_integer() => {
+            Some(Index::constant(i64::try_from(constant.as_i128()).ok()?))
+        }
+        Value::Index(index, elem) => {
+            let ((low, high), range) = (elem.limits(), atoms.range(index));
+            (elem.is_integer() && low <= range.low && range.high <= high).then(|| index.clone())
+        }
+        _ => None,
     }
 }
 
@@ -178,6 +201,17 @@ fn operands(atoms: &Atoms, index: &Index, wanted: impl Fn(bool) -> bool) -> Opti
         }
         let rest = index.add_scaled(&Index::atom(*id), -factor).ok()?;
         Some((rest.add_scaled(a, *factor).ok()?, rest.add_scaled(b, *factor).ok()?, larger))
+    })
+}
+
+/// The first value of an `if` that stands alone in a term of an index: for each branch its facts, and the index with its value.
+fn branches<'a>(atoms: &'a Atoms, index: &Index) -> Option<[(&'a [Index], Index); 2]> {
+    index.terms().iter().find_map(|(monomial, factor)| {
+        let [id] = monomial.as_slice() else { return None };
+        let [first, second] = atoms.ways(*id)?;
+        let rest = index.add_scaled(&Index::atom(*id), -factor).ok()?;
+        let with = |way: &'a Way| Some((&way.facts[..], rest.add_scaled(&way.value, *factor).ok()?));
+        Some([with(first)?, with(second)?])
     })
 }
 
@@ -216,6 +250,54 @@ fn reduce(atoms: &Atoms, facts: &[Index], goal: &Index, depth: u32) -> bool {
         }
     }
     false
+}
+
+/// `d - 1 - n % d >= 0` for each remainder in an index and `d >= 1`: by a number the interval says so.
+fn remainders(atoms: &Atoms, known: &[Index], index: &Index) -> Vec<Index> {
+    let mut facts = Vec::new();
+    for id in index.atoms() {
+        if let Atom::Rem(_, d) = atoms.atom(id)
+            && d.as_constant().is_none()
+            && let Ok(less) = d.plus(-1)
+            && (atoms.range(&less).low >= 0 || reduce(atoms, known, &less, 2))
+        {
+            facts.extend(less.sub(&Index::atom(id)));
+        }
+    }
+    facts
+}
+
+/// `a - 1 >= 0` of each factor of the only product that a fact `c * a * b - rest >= 0` adds, where `rest` is positive and no
+/// factor is negative.
+fn factors(atoms: &Atoms, fact: &Index) -> Vec<Index> {
+    let mut added = fact.terms().iter().filter(|(_, coefficient)| *coefficient > 0);
+    let (Some((monomial, coefficient)), None) = (added.next(), added.next()) else { return Vec::new() };
+    let natural = |id: &&AtomId| atoms.facts(**id).range.low >= 0;
+    let is_positive = fact
+        .add_scaled(&Index::product(monomial, 1), -coefficient)
+        .is_ok_and(|rest| atoms.range(&rest).high < 0);
+    if monomial.len() < 2 || !is_positive || !monomial.iter().all(|id| natural(&id)) {
+        return Vec::new();
+    }
+    monomial.iter().filter_map(|id| Index::atom(*id).plus(-1).ok()).collect()
+}
+
+/// `g - n / d >= 0` as `d * (g + 1) - 1 - n >= 0`, which is the same where neither `n` nor `d` is negative; a quotient by 0 has no
+/// value.
+fn multiplied(atoms: &Atoms, goal: &Index) -> Option<Index> {
+    let (id, n, d) =
+        goal.terms().iter().find_map(|(monomial, coefficient)| match (monomial.as_slice(), coefficient) {
+            ([id], -1) => match atoms.atom(*id) {
+                Atom::Div(n, d) if d.as_constant().is_none() => Some((*id, n, d)),
+                _ => None,
+            },
+            _ => None,
+        })?;
+    if atoms.range(n).low < 0 || atoms.range(d).low < 0 {
+        return None;
+    }
+    let (n, d) = (atoms.expand(n).ok()?, atoms.expand(d).ok()?);
+    goal.add(&Index::atom(id)).ok()?.plus(1).ok()?.mul(&d).ok()?.plus(-1).ok()?.sub(&n).ok()
 }
 
 /// `n - d * (n / d) >= 0` and `d * (n / d) + d - 1 - n >= 0` for each quotient in an index, `n >= 0` and `d` a number.

@@ -3,12 +3,13 @@
 //! Parameters stand beside it as `const` items and types, dimensions stay const generics. Nothing of the program
 //! around the kernel is in scope. Types that a list binds are checked for the list's first value; the stages of
 //! layout-core check each. A nested function that asks for a `View` takes every tensor of its elements, as in the language: its
-//! parameter becomes `impl Tensor`, and a view of that takes its name.
+//! parameter becomes `impl Tensor`, and a view of that takes its name. A `&mut` tensor that is an argument of a call becomes
+//! `&mut *x`: rustc reborrows by itself only where the parameter is a reference.
 
 use crate::attr::Attribute;
 use crate::signature::Signature;
 use layout_compiler::{Kernel, ParamSet, ParamValue};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::{
     Expr, FnArg, GenericArgument, GenericParam, Item, ItemFn, Pat, PathArguments, Stmt, Type, TypeParamBound,
@@ -65,6 +66,11 @@ pub fn checked_copy(
     let (name, output) = (&function.sig.ident, &function.sig.output);
     let mut statements = function.block.stmts.clone();
     views(&mut statements);
+    let lent = lent(function);
+    let statements = statements.iter().map(|statement| match statement {
+        Stmt::Item(item) => quote!(#item),
+        other => reborrowed(quote!(#other), &lent),
+    });
     let plain = |name: &Ident| bound(name) || signature.dims.contains(name);
     let inputs = function.sig.inputs.iter().cloned().map(|mut input| {
         if let FnArg::Typed(typed) = &mut input {
@@ -80,6 +86,86 @@ pub fn checked_copy(
             fn #name<#(#dims),*>(#(#inputs),*) #output { #(#functions)* #(#statements)* }
         }
     }
+}
+
+/// The tensors that the kernel writes, under the names that nothing else in its body has.
+fn lent(function: &ItemFn) -> Vec<Ident> {
+    let own = function.block.stmts.iter().filter(|statement| !matches!(statement, Stmt::Item(_)));
+    let mut bound = vec![];
+    own.for_each(|statement| bindings(quote!(#statement), &mut bound));
+    let tensors = function.sig.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => match (&*typed.pat, &*typed.ty) {
+            (Pat::Ident(pat), Type::Reference(reference)) if reference.mutability.is_some() => {
+                Some(pat.ident.clone())
+            }
+            _ => None,
+        },
+        FnArg::Receiver(_) => None,
+    });
+    tensors.filter(|name| !bound.contains(name)).collect()
+}
+
+/// The names that `let`, `for` and closures bind in these tokens.
+fn bindings(tokens: TokenStream, out: &mut Vec<Ident>) {
+    let mut pattern = false;
+    for tree in tokens {
+        match tree {
+            TokenTree::Ident(word) if word == "let" || word == "for" => pattern = true,
+            TokenTree::Ident(word) if word == "in" => pattern = false,
+            TokenTree::Ident(name) if pattern => out.push(name),
+            TokenTree::Punct(sign) if sign.as_char() == '|' => pattern = !pattern,
+            TokenTree::Punct(sign) if matches!(sign.as_char(), '=' | ';') => pattern = false,
+            TokenTree::Group(group) if pattern => names(group.stream(), out),
+            TokenTree::Group(group) => bindings(group.stream(), out),
+            TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+/// Every identifier.
+fn names(tokens: TokenStream, out: &mut Vec<Ident>) {
+    for tree in tokens {
+        match tree {
+            TokenTree::Ident(name) => out.push(name),
+            TokenTree::Group(group) => names(group.stream(), out),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+/// The tokens with `&mut *x` for each `x` of these names that is an argument of a function.
+fn reborrowed(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
+    let mut out: Vec<TokenTree> = vec![];
+    let is_dot =
+        |tree: Option<&TokenTree>| matches!(tree, Some(TokenTree::Punct(sign)) if sign.as_char() == '.');
+    for tree in tokens {
+        let TokenTree::Group(group) = &tree else {
+            out.push(tree);
+            continue;
+        };
+        let called = matches!(out.last(), Some(TokenTree::Ident(_))) && !is_dot(out.iter().rev().nth(1));
+        let inner = match called && group.delimiter() == Delimiter::Parenthesis {
+            true => arguments(group.stream(), lent),
+            false => reborrowed(group.stream(), lent),
+        };
+        let mut new = Group::new(group.delimiter(), inner);
+        new.set_span(group.span());
+        out.push(new.into());
+    }
+    out.into_iter().collect()
+}
+
+fn arguments(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
+    let list: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(sign) if sign.as_char() == ',');
+    let each = list.split_inclusive(is_comma).map(|part| match part {
+        [TokenTree::Ident(name), rest @ ..] if lent.contains(name) && rest.iter().all(is_comma) => {
+            let rest = rest.iter();
+            quote!(&mut *#name #(#rest)*)
+        }
+        part => reborrowed(part.iter().cloned().collect(), lent),
+    });
+    each.collect()
 }
 
 /// Puts a number for each extent that is an expression, which stable Rust takes no dimension in; no type depends on it.

@@ -10,7 +10,8 @@ use crate::compile::Text;
 use crate::face::Face;
 use crate::report::Errors;
 use layout_compiler::Kernel;
-use proc_macro2::{Span, TokenStream};
+use layout_compiler::ir::{Expr, ExprKind};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Attribute;
 
@@ -26,12 +27,27 @@ pub struct Compiled {
     pub copy: TokenStream,
 }
 
+impl Compiled {
+    /// A function whose arguments are those of the kernel that neither its body nor its attribute names: rustc's own lint reports
+    /// them, at the level that holds there.
+    fn unused(&self, face: &Face) -> TokenStream {
+        let is_named = |number: u32| {
+            let names = |expr: &Expr| matches!(expr.kind, ExprKind::Argument(own) if own == number);
+            self.kernel.exprs.iter().any(names)
+        };
+        let unused = (0..).zip(&face.arguments).filter(|(number, _)| !is_named(*number));
+        let unused: Vec<&Ident> = unused.map(|(_, argument)| &argument.name).collect();
+        if unused.is_empty() { quote!() } else { quote!(fn unused_arguments(#(#unused: ()),*) {}) }
+    }
+}
+
 /// The module of a kernel that compiled.
 pub fn module(face: &Face, compiled: &Compiled) -> TokenStream {
     let definition = definition::definition(&compiled.kernel, &compiled.texts);
     let functions = functions::functions(face);
     let copy = &compiled.copy;
-    around(face, quote!(#definition #functions #copy))
+    let unused = compiled.unused(face);
+    around(face, quote!(#definition #functions #copy #unused))
 }
 
 /// The module of a kernel with errors: the same functions, so that its callers are not reported as well.

@@ -1,6 +1,6 @@
 //! The code of a kernel of the examples, in the form that is asked for: CUDA C, PTX, SASS, or what it uses.
 //!
-//! `cargo run -p layout-bench --bin code -- transpose --sass`; without a kernel it lists them. Needs NVRTC, and no GPU.
+//! `cargo run -p layout-bench --bin code -- transpose --sass`; without a kernel it lists them. Needs no GPU, and NVRTC only for what is not CUDA C.
 
 use clap::{Parser, ValueEnum};
 use layout_bench::exit;
@@ -72,9 +72,15 @@ fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let promises = if command.unpromised { Promises::default() } else { Promises::USUAL };
+    if let Form::Cuda = command.form {
+        let kernel = definition.kernel()?;
+        let set = kernel.choose(&set.unwrap_or_default(), &[])?;
+        println!("{}", layout_compiler::emit(&layout_compiler::compile(&kernel, &set, promises)?).text);
+        return Ok(());
+    }
     let code = Code::of(definition, set.as_ref(), promises, &command.arch)?;
     match command.form {
-        Form::Cuda => println!("{}", code.text),
+        Form::Cuda => {}
         Form::Ptx => println!("{}", code.ptx),
         Form::Sass => println!("{}", code.sass()?),
         Form::Resources => {

@@ -3,8 +3,9 @@
 //! `cargo run --release -p layout-bench --bin plot -- tests/records/h200.jsonl tests/records/h200_ladder.jsonl --out tests/records`
 
 use clap::Parser;
-use layout_bench::{Result, plot};
+use layout_bench::{Result, exit, plot};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// Draws records as SVG.
 #[derive(Parser)]
@@ -17,12 +18,19 @@ struct Command {
     out: PathBuf,
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
     sigpipe::reset();
-    let command = Command::parse();
+    exit(run(&Command::parse()).map(|()| 0))
+}
+
+fn run(command: &Command) -> Result<()> {
     let mut text = String::new();
     for path in &command.records {
-        text += &std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let own = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+        // Alone, so that a line that is no record has its number in this file.
+        plot::read(&own).map_err(|error| named(&error))?;
+        text += &own;
         text.push('\n');
     }
     let all = plot::read(&text)?;

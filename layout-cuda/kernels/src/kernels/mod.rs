@@ -16,6 +16,8 @@ mod doubles;
 mod edges;
 #[cfg(feature = "matmul")]
 pub mod gemm;
+#[cfg(feature = "matmul")]
+mod halves;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mesh")]
@@ -35,6 +37,7 @@ mod tensor_cores;
 pub use {
     doubles::dgemm,
     edges::{last_columns, last_rows},
+    halves::hgemm,
     multipliers::{sgemm, sgemm_fed},
     padding::{resize, resize_both, transpose_pitched},
     pair::gemm_pair,
@@ -46,9 +49,10 @@ use layout_cuda::Definition;
 
 /// Those of products.
 #[cfg(feature = "matmul")]
-pub fn of_products() -> [&'static Definition; 14] {
+pub fn of_products() -> [&'static Definition; 15] {
     [
         &tensor_core::DEFINITION,
+        &hgemm::DEFINITION,
         &sgemm::DEFINITION,
         &sgemm_fed::DEFINITION,
         &dgemm::DEFINITION,

@@ -14,7 +14,7 @@
 
 use crate::kernels::memory as kernels;
 use crate::set;
-use layout_cuda::{Element, Error, LaunchConfig, ParamValue, Stream, Tensor, bf16};
+use layout_cuda::{Element, Error, LaunchConfig, ParamValue, Stream, Tensor, TensorArg, TensorArgMut, bf16};
 
 mod rows;
 
@@ -35,12 +35,13 @@ pub const SUM_UNITS: f64 = 40.0;
 /// Those of a launch.
 pub fn sum(
     stream: &Stream,
-    x: &Tensor<f32, 1>,
-    parts: &mut Tensor<f32, 1>,
-    out: &mut Tensor<f32, 1>,
+    x: &impl TensorArg<f32, 1>,
+    parts: &mut impl TensorArgMut<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    kernels::sum_of_parts::launch(stream, x, &mut *parts)?;
-    kernels::total_sum::launch(stream, &*parts, out)
+    let mut parts = parts.view_mut();
+    kernels::sum_of_parts::launch(stream, x, &mut parts)?;
+    kernels::total_sum::launch(stream, &parts, out)
 }
 
 /// `out[0] = sum of x[i] y[i]`. `parts` has [`PARTS`] elements.
@@ -49,13 +50,14 @@ pub fn sum(
 /// Those of a launch.
 pub fn dot(
     stream: &Stream,
-    x: &Tensor<f32, 1>,
-    y: &Tensor<f32, 1>,
-    parts: &mut Tensor<f32, 1>,
-    out: &mut Tensor<f32, 1>,
+    x: &impl TensorArg<f32, 1>,
+    y: &impl TensorArg<f32, 1>,
+    parts: &mut impl TensorArgMut<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    kernels::dot_of_parts::launch(stream, x, y, &mut *parts)?;
-    kernels::total_sum::launch(stream, &*parts, out)
+    let mut parts = parts.view_mut();
+    kernels::dot_of_parts::launch(stream, x, y, &mut parts)?;
+    kernels::total_sum::launch(stream, &parts, out)
 }
 
 /// `out[0] = max of x`; minus infinity of nothing. `parts` has [`PARTS`] elements.
@@ -64,12 +66,13 @@ pub fn dot(
 /// Those of a launch.
 pub fn max(
     stream: &Stream,
-    x: &Tensor<f32, 1>,
-    parts: &mut Tensor<f32, 1>,
-    out: &mut Tensor<f32, 1>,
+    x: &impl TensorArg<f32, 1>,
+    parts: &mut impl TensorArgMut<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    kernels::max_of_parts::launch(stream, x, &mut *parts)?;
-    kernels::total_max::launch(stream, &*parts, out)
+    let mut parts = parts.view_mut();
+    kernels::max_of_parts::launch(stream, x, &mut parts)?;
+    kernels::total_max::launch(stream, &parts, out)
 }
 
 /// `out[j] = sum of column j of x`. `parts` is [`SPLITS`] rows of as many columns as `x` has.
@@ -78,12 +81,13 @@ pub fn max(
 /// Those of a launch.
 pub fn column_sums(
     stream: &Stream,
-    x: &Tensor<f32, 2>,
-    parts: &mut Tensor<f32, 2>,
-    out: &mut Tensor<f32, 1>,
+    x: &impl TensorArg<f32, 2>,
+    parts: &mut impl TensorArgMut<f32, 2>,
+    out: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    kernels::column_sums_of_parts::launch(stream, x, &mut *parts)?;
-    kernels::column_sums::launch(stream, &*parts, out)
+    let mut parts = parts.view_mut();
+    kernels::column_sums_of_parts::launch(stream, x, &mut parts)?;
+    kernels::column_sums::launch(stream, &parts, out)
 }
 
 /// The workspace of [`inclusive_scan`] and [`exclusive_scan`] of up to so many elements.
@@ -124,8 +128,8 @@ impl ScanState {
 /// Those of a launch.
 pub fn inclusive_scan(
     stream: &Stream,
-    x: &Tensor<f32, 1>,
-    out: &mut Tensor<f32, 1>,
+    x: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
     state: &mut ScanState,
 ) -> Result<(), Error> {
     scan(stream, false, SCAN, false, x, out, state)
@@ -137,8 +141,8 @@ pub fn inclusive_scan(
 /// Those of a launch.
 pub fn exclusive_scan(
     stream: &Stream,
-    x: &Tensor<f32, 1>,
-    out: &mut Tensor<f32, 1>,
+    x: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
     state: &mut ScanState,
 ) -> Result<(), Error> {
     scan(stream, true, SCAN, false, x, out, state)
@@ -150,8 +154,8 @@ pub fn scan(
     exclusive: bool,
     [threads, rows]: [usize; 2],
     ticket: bool,
-    x: &Tensor<f32, 1>,
-    out: &mut Tensor<f32, 1>,
+    x: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
     state: &mut ScanState,
 ) -> Result<(), Error> {
     let set = set(&[("THREADS", threads), ("ROWS", rows)])
@@ -167,15 +171,29 @@ pub fn scan(
 ///
 /// # Errors
 /// Those of a launch.
-pub fn rms_norm(
+///
+/// ```
+/// use layout_cuda::bf16;
+///
+/// let device = layout_cuda::Device::simulator();
+/// let of = |value: f32| device.upload(&[bf16::from_f32(value); 8], [1, 8]);
+/// let (x, residual, mut sums, mut out) = (of(3.0)?, of(1.0)?, of(0.0)?, of(0.0)?);
+/// let scale = device.upload(&[bf16::from_f32(2.0); 8], [8])?;
+/// layout_kernels::add_rms_norm(&device.stream(), &x, &residual, &scale, &mut sums, &mut out, 0.0)?;
+/// assert_eq!((sums.download()?[0].to_f32(), out.download()?[0].to_f32()), (4.0, 2.0));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn add_rms_norm(
     stream: &Stream,
-    [x, residual]: [&Tensor<bf16, 2>; 2],
-    scale: &Tensor<bf16, 1>,
-    [sums, out]: [&mut Tensor<bf16, 2>; 2],
+    x: &impl TensorArg<bf16, 2>,
+    residual: &impl TensorArg<bf16, 2>,
+    scale: &impl TensorArg<bf16, 1>,
+    sums: &mut impl TensorArgMut<bf16, 2>,
+    out: &mut impl TensorArgMut<bf16, 2>,
     epsilon: f32,
 ) -> Result<(), Error> {
     // The vectors of a row begin up to seven elements before it.
-    let vectors = (x.shape()[1] + 7).div_ceil(8);
+    let vectors = (x.view().shape()[1] + 7).div_ceil(8);
     let rounds = vectors.div_ceil(1024).max(1);
     let threads = vectors.div_ceil(rounds).next_multiple_of(32).max(32);
     let set = set(&[("THREADS", threads), ("ROUNDS", rounds), ("ROWS", 16)]);
@@ -187,11 +205,20 @@ pub fn rms_norm(
 ///
 /// # Errors
 /// Those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (a, x) = (device.upload(&[1.0f32, 2.0, 3.0, 4.0], [2, 2])?, device.upload(&[1.0f32, 10.0], [2])?);
+/// let mut y = device.zeros([2])?;
+/// layout_kernels::gemv(&device.stream(), &a, &x, &mut y)?;
+/// assert_eq!(y.download()?, [21.0, 43.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn gemv(
     stream: &Stream,
-    a: &Tensor<f32, 2>,
-    x: &Tensor<f32, 1>,
-    y: &mut Tensor<f32, 1>,
+    a: &impl TensorArg<f32, 2>,
+    x: &impl TensorArg<f32, 1>,
+    y: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
     // Of odd rows four at once were 0.98 of a copy on an H200, eight 0.87, sixteen 0.76.
     let set = set(&[("THREADS", 256), ("ROWS", 4)]);
@@ -203,11 +230,22 @@ pub fn gemv(
 ///
 /// # Errors
 /// Those of a launch.
+///
+/// ```
+/// use layout_cuda::bf16;
+///
+/// let device = layout_cuda::Device::simulator();
+/// let logits = device.upload(&[bf16::from_f32(1.0); 4], [1, 4])?;
+/// let (targets, mut loss) = (device.upload(&[2u32], [1])?, device.zeros::<f32, 1>([1])?);
+/// layout_kernels::cross_entropy(&device.stream(), &logits, &targets, &mut loss)?;
+/// assert!((loss.download()?[0] - 4f32.ln()).abs() < 1e-6);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn cross_entropy(
     stream: &Stream,
-    logits: &Tensor<bf16, 2>,
-    targets: &Tensor<u32, 1>,
-    loss: &mut Tensor<f32, 1>,
+    logits: &impl TensorArg<bf16, 2>,
+    targets: &impl TensorArg<u32, 1>,
+    loss: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
     let set = set(&[("THREADS", 512), ("ROUNDS", 2)]);
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
@@ -220,8 +258,8 @@ pub fn cross_entropy(
 /// Those of a launch.
 pub fn scale_bytes(
     stream: &Stream,
-    x: &Tensor<u8, 2>,
-    out: &mut Tensor<u8, 2>,
+    x: &impl TensorArg<u8, 2>,
+    out: &mut impl TensorArgMut<u8, 2>,
     gain: u32,
 ) -> Result<(), Error> {
     // One vector of a thread was 0.91 of a copy on an H200, three 0.83.
@@ -236,22 +274,35 @@ pub fn scale_bytes(
 /// Those of a launch.
 pub fn argmax(
     stream: &Stream,
-    x: &Tensor<f32, 1>,
-    parts: &mut Tensor<f32, 1>,
-    places: &mut Tensor<u32, 1>,
-    out: &mut Tensor<u32, 1>,
+    x: &impl TensorArg<f32, 1>,
+    parts: &mut impl TensorArgMut<f32, 1>,
+    places: &mut impl TensorArgMut<u32, 1>,
+    out: &mut impl TensorArgMut<u32, 1>,
 ) -> Result<(), Error> {
-    kernels::argmax_of_parts::launch(stream, x, &mut *parts, &mut *places)?;
-    kernels::total_argmax::launch(stream, &*parts, &*places, out)
+    let (mut parts, mut places) = (parts.view_mut(), places.view_mut());
+    kernels::argmax_of_parts::launch(stream, x, &mut parts, &mut places)?;
+    kernels::total_argmax::launch(stream, &parts, &places, out)
 }
 
 /// `out[j, i] = x[i, j]`, of f32 or bf16: by 16 bytes where both extents are multiples of that, else by 4.
 ///
 /// # Errors
 /// Those of a launch.
-pub fn transpose<T: Element>(stream: &Stream, x: &Tensor<T, 2>, out: &mut Tensor<T, 2>) -> Result<(), Error> {
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 2.0, 3.0], [1, 3])?, device.zeros::<f32, 2>([3, 1])?);
+/// layout_kernels::transpose(&device.stream(), &x, &mut out)?;
+/// assert_eq!(out.download()?, [1.0, 2.0, 3.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn transpose<T: Element>(
+    stream: &Stream,
+    x: &impl TensorArg<T, 2>,
+    out: &mut impl TensorArgMut<T, 2>,
+) -> Result<(), Error> {
     let of_vector = 16 / size_of::<T>();
-    match (x.shape().iter().all(|extent| extent % of_vector == 0), size_of::<T>()) {
+    match (x.view().shape().iter().all(|extent| extent % of_vector == 0), size_of::<T>()) {
         (true, _) => kernels::transpose::launch(stream, x, out),
         (false, 2) => kernels::transpose_by_pairs::launch(stream, x, out),
         (false, _) => kernels::transpose_by_elements::launch(stream, x, out),

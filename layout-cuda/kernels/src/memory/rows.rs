@@ -3,10 +3,10 @@
 //! Law: what [`picked`] lists is what [`softmax`] and [`layer_norm`] launch, but for how many clusters a device holds.
 
 use crate::kernels::memory as kernels;
-use crate::set;
+use crate::{same, set};
 use layout_cuda::{
-    Definition, Device, Error, LaunchConfig, ParamSet, ParamValue, Promises, Stream, Tensor, TensorView,
-    TensorViewMut,
+    Definition, Device, Error, LaunchConfig, ParamSet, ParamValue, Promises, Stream, TensorArg, TensorArgMut,
+    TensorView, TensorViewMut,
 };
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -32,6 +32,14 @@ fn softmax_group(n: usize, is_odd: bool) -> Option<[usize; 2]> {
 
 /// Elements of a row at most that the registers of a cluster hold.
 const LONGEST: usize = 524_288;
+
+/// The same on a device: without clusters, which Hopper's kernels of long rows are, none.
+fn longest(device: &Device) -> usize {
+    match device.properties() {
+        Some(gpu) if gpu.compute_capability != (9, 0) => 0,
+        _ => LONGEST,
+    }
+}
 
 /// How clusters share `m` rows of `n` elements that the registers of one block do not hold: the blocks of a cluster, vectors
 /// of four elements of a thread, rows of a cluster.
@@ -143,30 +151,57 @@ pub fn picked(m: usize, n: usize) -> Vec<(&'static Definition, ParamSet)> {
     list
 }
 
+/// Rows and columns of `x`, which are also those of `out`.
+fn shapes(
+    of: &str,
+    x: &TensorView<'_, f32, 2>,
+    out: &TensorViewMut<'_, f32, 2>,
+) -> Result<[usize; 2], Error> {
+    let ([m, n], [rows, columns]) = (x.shape(), out.shape());
+    same(of, "out", 0, rows, ("M", "x"), m)?;
+    same(of, "out", 1, columns, ("N", "x"), n)?;
+    Ok([m, n])
+}
+
 /// Launches as often as offsets of 32 bits ask for, each time for some of the rows.
 fn in_steps(
-    x: &Tensor<f32, 2>,
-    out: &mut Tensor<f32, 2>,
+    x: &TensorView<'_, f32, 2>,
+    out: &mut TensorViewMut<'_, f32, 2>,
     mut launch: impl FnMut(&TensorView<'_, f32, 2>, &mut TensorViewMut<'_, f32, 2>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let [m, n] = x.shape();
     let most = (i32::MAX as usize / n.max(1)).max(1);
     let step = m.div_ceil(m.div_ceil(most).max(1)).max(1);
     for first in (0..m).step_by(step) {
-        let shape = [step.min(m - first), n];
-        let (from, mut to) = (x.part(first * n, shape, [n, 1])?, out.part_mut(first * n, shape, [n, 1])?);
+        let (shape, [of_x, of_out]) = ([step.min(m - first), n], [x.strides(), out.strides()]);
+        let (from, mut to) =
+            (x.part(first * of_x[0], shape, of_x)?, out.part_mut(first * of_out[0], shape, of_out)?);
         launch(&from, &mut to)?;
     }
     Ok(())
 }
 
 /// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of more than 524288 elements are read
-/// twice.
+/// twice. Matrices lie by rows, without gaps.
 ///
 /// # Errors
-/// Those of a launch.
-pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) -> Result<(), Error> {
-    let [m, n] = x.shape();
+/// Shapes that disagree, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[0.0f32, 0.0, 7.0, 7.0], [2, 2])?, device.zeros::<f32, 2>([2, 2])?);
+/// layout_kernels::softmax(&device.stream(), &x, &mut out)?;
+/// assert_eq!(out.download()?, [0.5; 4]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn softmax(
+    stream: &Stream,
+    x: &impl TensorArg<f32, 2>,
+    out: &mut impl TensorArgMut<f32, 2>,
+) -> Result<(), Error> {
+    let (x, mut out) = (&x.view(), out.view_mut());
+    let out = &mut out;
+    let [m, n] = shapes("softmax", x, out)?;
     // The vectors of a row begin up to three elements before it.
     let is_odd = !n.is_multiple_of(4);
     let reach = if is_odd { n + 3 } else { n };
@@ -175,7 +210,7 @@ pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) ->
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::softmax::launch_with(config, stream, x, out);
     }
-    if reach > LONGEST {
+    if reach > longest(stream.device()) {
         let set = odd(ParamSet::default(), is_odd);
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::softmax_in_passes::launch_with(config, stream, x, out);
@@ -197,18 +232,30 @@ pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) ->
 }
 
 /// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of
-/// more than 524288 elements are read thrice.
+/// more than 524288 elements are read thrice. Matrices lie by rows, without gaps.
 ///
 /// # Errors
-/// Those of a launch.
+/// Shapes that disagree, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 3.0], [1, 2])?, device.zeros::<f32, 2>([1, 2])?);
+/// let (scale, shift) = (device.upload(&[2.0f32; 2], [2])?, device.upload(&[5.0f32; 2], [2])?);
+/// layout_kernels::layer_norm(&device.stream(), &x, &scale, &shift, &mut out, 0.0)?;
+/// assert_eq!(out.download()?, [3.0, 7.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn layer_norm(
     stream: &Stream,
-    x: &Tensor<f32, 2>,
-    [scale, shift]: [&Tensor<f32, 1>; 2],
-    out: &mut Tensor<f32, 2>,
+    x: &impl TensorArg<f32, 2>,
+    scale: &impl TensorArg<f32, 1>,
+    shift: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 2>,
     epsilon: f32,
 ) -> Result<(), Error> {
-    let [m, n] = x.shape();
+    let (x, mut out) = (&x.view(), out.view_mut());
+    let out = &mut out;
+    let [m, n] = shapes("layer_norm", x, out)?;
     let is_odd = !n.is_multiple_of(4);
     let reach = if is_odd { n + 3 } else { n };
     if let Some(set) = norm_group(reach).map(in_group) {
@@ -216,7 +263,7 @@ pub fn layer_norm(
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
     }
-    if reach > LONGEST {
+    if reach > longest(stream.device()) {
         return kernels::layer_norm_in_passes::launch(stream, x, scale, shift, out, epsilon);
     }
     if is_staged(n) {

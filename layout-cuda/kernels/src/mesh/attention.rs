@@ -155,7 +155,7 @@ impl<T: Element> ByHeads<T> {
         let wide = queries * d;
         let shape = [self.sequences, queries, length, d];
         let mut o = self.attended.part_mut(0, shape, [length * wide, d, wide, 1])?;
-        what.run(stream, &q, [&k, &v], &mut o, &mut self.logs)?;
+        what.run(stream, &q, &k, &v, &mut o, &mut self.logs)?;
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use super::attention::ByHeads;
 use super::products::{Beside, gathered_product, scattered_product};
 use crate::attention::Attention;
 use crate::kernels::mesh::{add_onto, rectify};
-use crate::memory::rms_norm;
+use crate::memory::add_rms_norm;
 use layout_cuda::{Element, Stream, Tensor, bf16};
 use layout_mesh::{Member, Result};
 
@@ -118,9 +118,9 @@ impl Block {
             return member.refuse(why);
         }
         let stream = streams.0;
-        rms_norm(stream, [x, nothing], &scales[0], [between, normed], EPSILON)?;
+        add_rms_norm(stream, x, nothing, &scales[0], between, normed, EPSILON)?;
         attention.run(member, streams, what, normed, change)?;
-        rms_norm(stream, [between, change], &scales[1], [x, normed], EPSILON)?;
+        add_rms_norm(stream, between, change, &scales[1], x, normed, EPSILON)?;
         layers.run(member, streams, normed, change)?;
         let len = x.len();
         add_onto::launch(stream, &change.part(0, [len], [1])?, &mut x.part_mut(0, [len], [1])?)?;

@@ -72,14 +72,7 @@ impl Beside {
 fn clear<T: Element>(stream: &Stream, c: &mut Tensor<T, 2>, rows: Range<usize>) -> Result<()> {
     let ([_, columns], [pitch, _]) = (c.shape(), c.strides());
     for row in rows {
-        let mut view = c.part_mut(row * pitch, [columns], [1])?;
-        if let Some(bytes) = view.host_mut() {
-            bytes.fill(0);
-            continue;
-        }
-        if let (Some(cuda), Some(memory)) = (stream.cuda(), view.cuda_mut()) {
-            cuda.memset_zeros(memory).map_err(driver("cuMemsetD8Async"))?;
-        }
+        c.part_mut(row * pitch, [columns], [1])?.clear(stream)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What is multiplied, and by which machine: all that the choice of kernels looks at.
 
 use layout_cuda::Elem;
-use layout_cuda::{Device, Element, Tensor};
+use layout_cuda::{Arch, Device, Element, TensorView};
 
 /// What float32 operands are rounded to before they are multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// That of a tensor.
-    pub fn of<T: Element>(tensor: &Tensor<T, 2>) -> Matrix {
+    pub fn of<T: Element>(tensor: &TensorView<'_, T, 2>) -> Matrix {
         Matrix { shape: tensor.shape(), strides: tensor.strides() }
     }
 
@@ -88,22 +88,22 @@ impl Product {
 pub struct Machine {
     /// Multiprocessors.
     pub multiprocessors: usize,
-    /// Whether it has Hopper's TMA and warpgroup products.
-    pub hopper: bool,
+    /// Its architecture, with all of its features.
+    pub arch: Arch,
 }
 
 impl Machine {
-    /// An H200's multiprocessors, which the simulator is taken to have too.
+    /// An H200's multiprocessors.
     pub const H200: usize = 132;
+
+    /// An H200, which the simulator is taken for.
+    pub const OF_HOPPER: Machine = Machine { multiprocessors: Machine::H200, arch: Arch::SM_90A };
 
     /// That of a device.
     pub fn of(device: &Device) -> Machine {
-        let multiprocessors = device.properties().map_or(Machine::H200, |gpu| gpu.multiprocessors as usize);
-        Machine { multiprocessors, hopper: is_hopper(device) }
+        device.properties().map_or(Machine::OF_HOPPER, |gpu| {
+            let (major, minor) = gpu.compute_capability;
+            Machine { multiprocessors: gpu.multiprocessors as usize, arch: Arch::of(major, minor) }
+        })
     }
-}
-
-/// Whether a GPU has Hopper's TMA and warpgroup products.
-pub(super) fn is_hopper(device: &Device) -> bool {
-    device.properties().is_some_and(|gpu| gpu.compute_capability == (9, 0))
 }

@@ -6,9 +6,12 @@
 use super::description::{Machine, Matrix, Precision, Product};
 use super::plan::Plan;
 use super::workspace::{Workspace, operands};
-use super::{Kernel, agree, same};
+use super::{Kernel, agree};
 use crate::kernels::gemm::gemm_then;
-use layout_cuda::{Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
+use crate::same;
+use layout_cuda::{
+    Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
+};
 
 /// What is done to the sums; vectors over columns of C, and matrices of C's shape.
 #[derive(Clone, Copy, Debug)]
@@ -39,16 +42,17 @@ impl<V: Element> Epilogue<'_, V> {
 
     /// What it reads has an element for each of C.
     fn fits(&self, [m, n]: [usize; 2]) -> Result<(), Error> {
-        let columns = |vector: &Tensor<V, 1>| same("columns", 0, vector.len(), ("N", "c"), n);
+        let columns =
+            |vector: &Tensor<V, 1>| same("multiply_then", "columns", 0, vector.len(), ("N", "c"), n);
         match self {
             Epilogue::BiasGelu(bias) => columns(bias),
             Epilogue::Plus(other, _) | Epilogue::SiluTimes(other) => {
-                same("beside", 0, other.shape()[0], ("M", "c"), m)?;
-                same("beside", 1, other.shape()[1], ("N", "c"), n)
+                same("multiply_then", "beside", 0, other.shape()[0], ("M", "c"), m)?;
+                same("multiply_then", "beside", 1, other.shape()[1], ("N", "c"), n)
             }
             Epilogue::Scaled(_) => Ok(()),
             Epilogue::ScaledBoth(rows, of_columns) => {
-                same("rows", 0, rows.len(), ("M", "c"), m)?;
+                same("multiply_then", "rows", 0, rows.len(), ("M", "c"), m)?;
                 columns(of_columns)
             }
         }
@@ -82,14 +86,21 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
     stream: &Stream,
     epilogue: Epilogue<'_, V>,
     workspace: &mut Workspace<T, U>,
-    a: &Tensor<T, 2>,
-    b: &Tensor<T, 2>,
-    c: &mut Tensor<U, 2>,
+    a: &impl TensorArg<T, 2>,
+    b: &impl TensorArg<T, 2>,
+    c: &mut impl TensorArgMut<U, 2>,
 ) -> Result<(), Error> {
+    let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
     let (operand, result) = (T::ELEM, U::ELEM);
     let precision = Precision::Float32;
-    let product =
-        Product { a: Matrix::of(a), b: Matrix::of(b), c: Matrix::of(c), operand, result, precision };
+    let product = Product {
+        a: Matrix::of(&a),
+        b: Matrix::of(&b),
+        c: Matrix::of(&c.view()),
+        operand,
+        result,
+        precision,
+    };
     agree(&product)?;
     let [m, n, k] = product.extents();
     epilogue.fits([m, n])?;
@@ -115,7 +126,7 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
     let [a, b] = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     let (a, b) = (a.part([0..m, 0..k])?, b.part([0..k, 0..n])?);
-    gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, c, scale)
+    gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale)
 }
 
 /// The parameters of `gemm_then` for an epilogue by its function's name, the types of operands, of C and of what is read beside, the
@@ -124,7 +135,7 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
 /// ```
 /// use layout_cuda::{Elem, ParamValue};
 /// use layout_kernels::product::{Machine, epilogue_set};
-/// let machine = Machine { multiprocessors: 132, hopper: true };
+/// let machine = Machine::OF_HOPPER;
 /// let set = epilogue_set("plus", [Elem::Bf16; 3], [1, 0], false, machine);
 /// assert_eq!(set.get("B_MODE"), Some(ParamValue::Int(0)));
 /// ```

@@ -2,10 +2,10 @@
 //!
 //! Law: every kernel gives the same product, up to the order of its sums and what it rounds the operands to.
 
-use super::description::{Precision, is_hopper};
+use super::description::{Machine, Precision};
 use crate::kernels;
 use layout_cuda::{
-    Argument, Definition, Device, Error, LaunchConfig, Options, ParamSet, ParamValue, Report, Tensor,
+    Arch, Argument, Definition, Device, Error, LaunchConfig, Options, ParamSet, ParamValue, Report, Tensor,
 };
 use std::fmt;
 use std::str::FromStr;
@@ -47,6 +47,8 @@ macro_rules! kernels {
 kernels! {
     /// Tiles of each warp on the tensor cores, by `mma.sync`; operands rounded to TF32.
     TensorCore = kernels::tensor_core;
+    /// Tiles of each warp on the tensor cores, by `mma.sync` of 16-bit floats, each operand by rows or by columns.
+    Hgemm = kernels::hgemm;
     /// Tiles of each warp on the tensor cores, by `mma.sync` in float64.
     Dgemm = kernels::dgemm;
     /// Warp tiles, copies that run ahead.
@@ -96,10 +98,14 @@ impl Kernel {
         self.own().map(|(_, parameter)| parameter)
     }
 
-    /// Whether it asks for what Hopper has: TMA, warpgroup products, float64 with tiles of 16 rows.
-    const fn wants_hopper(self) -> bool {
+    /// The first architecture that has what it uses.
+    pub const fn arch(self) -> Arch {
         use Kernel::*;
-        matches!(self, Dgemm | SgemmFed | SgemmSlicedFed | Gemm | GemmSplit | GemmPair | GemmSwapped)
+        match self {
+            Gemm | GemmSplit | GemmPair | GemmSwapped | SgemmFed | SgemmSlicedFed => Arch::SM_90A,
+            Dgemm => Arch::SM_90,
+            TensorCore | Hgemm | Sgemm | SgemmSliced | LastRows | LastColumns | Own(_) => Arch::SM_80,
+        }
     }
 
     /// Whether the device has what it asks for; the simulator has everything.
@@ -111,7 +117,7 @@ impl Kernel {
     /// assert!(Kernel::ALL.iter().all(|kernel| kernel.runs_on(&simulator)));
     /// ```
     pub fn runs_on(self, device: &Device) -> bool {
-        !self.wants_hopper() || device.is_simulator() || is_hopper(device)
+        Machine::of(device).arch.includes(self.arch())
     }
 
     /// What float32 operands are rounded to before they are multiplied.
@@ -161,5 +167,18 @@ impl FromStr for Kernel {
             let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
             format!("there is no kernel `{name}`; there are {}", names.join(", "))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernels_architecture_is_its_definitions() {
+        for kernel in Kernel::ALL {
+            let own = kernel.definition().kernel().expect("bytes of this version").arch;
+            assert_eq!(kernel.arch(), own.unwrap_or(Arch::BASELINE), "{kernel}");
+        }
     }
 }

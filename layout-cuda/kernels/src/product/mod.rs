@@ -19,8 +19,8 @@ pub use kernel::Kernel;
 pub use plan::{Part, Place, Plan, small_tiles};
 pub use workspace::Workspace;
 
-use layout_cuda::BindError;
-use layout_cuda::{Argument, Element, Error, LaunchConfig, LaunchError, Stream, Tensor};
+use crate::same;
+use layout_cuda::{Argument, Element, Error, LaunchConfig, Stream, TensorArg, TensorArgMut, TensorViewMut};
 use workspace::{Operand, kept, operands, resized};
 
 /// What a caller may say of how a product is made.
@@ -67,25 +67,32 @@ pub fn multiply<'o, T: Element, U: Element>(
     stream: &Stream,
     options: impl Into<Options<'o>>,
     workspace: &mut Workspace<T, U>,
-    a: &Tensor<T, 2>,
-    b: &Tensor<T, 2>,
-    c: &mut Tensor<U, 2>,
+    a: &impl TensorArg<T, 2>,
+    b: &impl TensorArg<T, 2>,
+    c: &mut impl TensorArgMut<U, 2>,
 ) -> Result<(), Error> {
+    let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
     let Options { kernel, precision, config } = options.into();
     let (operand, result) = (T::ELEM, U::ELEM);
-    let product =
-        Product { a: Matrix::of(a), b: Matrix::of(b), c: Matrix::of(c), operand, result, precision };
+    let product = Product {
+        a: Matrix::of(&a),
+        b: Matrix::of(&b),
+        c: Matrix::of(&c.view()),
+        operand,
+        result,
+        precision,
+    };
     agree(&product)?;
     let plan = Plan::of(&product, Machine::of(stream.device()), kernel, config.set);
     let Workspace { a: own_a, b: own_b, c: own_c } = workspace;
     let operands = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
     match plan.c {
-        Place::Here => run(stream, config, &plan.parts, operands, c),
+        Place::Here => run(stream, config, &plan.parts, operands, &mut c),
         Place::Moved { lines, pitch, .. } => {
             let kept = kept(stream, [lines, pitch], own_c)?;
-            run(stream, config, &plan.parts, operands, kept)?;
+            run(stream, config, &plan.parts, operands, &mut kept.view_mut())?;
             let from = kept.part(0, c.shape(), kept.strides())?;
-            resized(stream, &from, &mut c.view_mut())
+            resized(stream, &from, &mut c)
         }
     }
 }
@@ -93,27 +100,10 @@ pub fn multiply<'o, T: Element, U: Element>(
 /// What no kernel can see, since it is given parts of the matrices: the extents are those of one product.
 fn agree(product: &Product) -> Result<(), Error> {
     let Product { a, b, c, .. } = product;
-    same("b", 0, b.shape[0], ("K", "a"), a.shape[1])?;
-    same("c", 0, c.shape[0], ("M", "a"), a.shape[0])?;
-    same("b", 1, b.shape[1], ("N", "c"), c.shape[1])?;
+    same("multiply", "b", 0, b.shape[0], ("K", "a"), a.shape[1])?;
+    same("multiply", "c", 0, c.shape[0], ("M", "a"), a.shape[0])?;
+    same("multiply", "b", 1, b.shape[1], ("N", "c"), c.shape[1])?;
     Ok(())
-}
-
-/// An extent that is another's.
-fn same(
-    argument: &str,
-    mode: usize,
-    found: usize,
-    (dim, of): (&str, &str),
-    expected: usize,
-) -> Result<(), Error> {
-    if found == expected {
-        return Ok(());
-    }
-    let (argument, dim) = (argument.to_owned(), Some((dim.to_owned(), of.to_owned())));
-    let expected = i64::try_from(expected).unwrap_or(i64::MAX);
-    let error = BindError::Extent { argument, mode, found, expected, dim };
-    Err(LaunchError::Arguments { kernel: "multiply".to_owned(), error }.into())
 }
 
 /// Launches the parts.
@@ -122,7 +112,7 @@ fn run<T: Element, U: Element>(
     config: LaunchConfig<'_>,
     parts: &[Part],
     [a, b]: [Operand<'_, T>; 2],
-    c: &mut Tensor<U, 2>,
+    c: &mut TensorViewMut<'_, U, 2>,
 ) -> Result<(), Error> {
     let strides = c.strides();
     for Part { kernel, set, rows, columns, into, depth } in parts {

@@ -95,7 +95,7 @@ impl Plan {
     /// The plan of a product: by the kernel asked for, with the parameters asked for, or by the fastest ones.
     ///
     /// ```
-    /// use layout_cuda::Elem;
+    /// use layout_cuda::{Arch, Elem};
     /// use layout_kernels::product::{Kernel, Machine, Matrix, Plan, Precision, Product};
     ///
     /// let rows = |shape: [usize; 2]| Matrix { shape, strides: [shape[1], 1] };
@@ -107,12 +107,13 @@ impl Plan {
     ///     result: Elem::Bf16,
     ///     precision: Precision::Float32,
     /// };
-    /// let h200 = Machine { multiprocessors: 132, hopper: true };
-    /// let kernels = |m, n, k| -> Vec<Kernel> {
-    ///     Plan::of(&product(m, n, k), h200, None, None).parts.iter().map(|part| part.kernel).collect()
+    /// let (h200, a100) = (Machine::OF_HOPPER, Machine { multiprocessors: 108, arch: Arch::SM_80 });
+    /// let kernels = |m, n, k, machine| -> Vec<Kernel> {
+    ///     Plan::of(&product(m, n, k), machine, None, None).parts.iter().map(|part| part.kernel).collect()
     /// };
-    /// assert_eq!(kernels(4096, 4096, 4096), [Kernel::Gemm]);
-    /// assert_eq!(kernels(1024, 512, 2048), [Kernel::GemmPair]);
+    /// assert_eq!(kernels(4096, 4096, 4096, h200), [Kernel::Gemm]);
+    /// assert_eq!(kernels(1024, 512, 2048, h200), [Kernel::GemmPair]);
+    /// assert_eq!(kernels(4096, 4096, 4096, a100), [Kernel::Hgemm]);
     /// ```
     pub fn of(product: &Product, machine: Machine, kernel: Option<Kernel>, asked: Option<&ParamSet>) -> Plan {
         let planner = Planner { product, machine, asked };
@@ -125,7 +126,7 @@ impl Plan {
                 planner.of_sixteen_bits()
             }
             Kernel::Gemm => planner.by_columns(),
-            Kernel::GemmSplit | Kernel::GemmPair => planner.alone(kernel),
+            Kernel::GemmSplit | Kernel::GemmPair | Kernel::Hgemm => planner.alone(kernel),
             Kernel::GemmSwapped => planner.swapped(),
             Kernel::Dgemm => planner.of_doubles(),
             _ => Plan {
@@ -142,11 +143,13 @@ impl Planner<'_> {
     /// The kernel for a C of this shape.
     fn fastest(&self, [m, n]: [usize; 2]) -> Kernel {
         let Product { b, operand, precision, .. } = self.product;
+        let hopper = self.machine.arch.includes(Kernel::Gemm.arch());
         match operand {
-            Elem::F16 | Elem::Bf16 => return Kernel::Gemm,
+            Elem::F16 | Elem::Bf16 if hopper => return Kernel::Gemm,
+            Elem::F16 | Elem::Bf16 => return Kernel::Hgemm,
             Elem::F64 => return Kernel::Dgemm,
             Elem::F32 if *precision == Precision::Float32 => {}
-            Elem::F32 if !self.machine.hopper => return Kernel::TensorCore,
+            Elem::F32 if !hopper => return Kernel::TensorCore,
             Elem::F32 if b.along() == 1 => return Kernel::GemmSwapped,
             _ => return Kernel::Gemm,
         }
@@ -156,7 +159,7 @@ impl Planner<'_> {
         let busy =
             |tiles: usize, at_once: usize| tiles as f64 / (tiles.div_ceil(at_once).max(1) * at_once) as f64;
         let small_win = 0.92 * busy(tiles(64), Machine::H200) > busy(tiles(128), 2 * Machine::H200);
-        match self.machine.hopper {
+        match self.machine.arch.includes(Kernel::SgemmFed.arch()) {
             true if few_tiles || small_win => Kernel::SgemmSlicedFed,
             true => Kernel::SgemmFed,
             false if few_tiles => Kernel::SgemmSliced,
@@ -539,6 +542,7 @@ fn sums(kernel: Kernel, count: usize) -> Option<ParamSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use layout_cuda::Arch;
 
     fn float32([m, n, k]: [usize; 3]) -> Product {
         let rows = |shape: [usize; 2]| Matrix { shape, strides: [shape[1], 1] };
@@ -547,8 +551,7 @@ mod tests {
         Product { a: rows([m, k]), b: rows([k, n]), c: rows([m, n]), operand, result, precision }
     }
 
-    const MACHINES: [Machine; 2] =
-        [Machine { multiprocessors: 132, hopper: true }, Machine { multiprocessors: 80, hopper: false }];
+    const MACHINES: [Machine; 2] = [Machine::OF_HOPPER, Machine { multiprocessors: 80, arch: Arch::SM_89 }];
 
     #[test]
     fn what_is_left_out() {

@@ -42,7 +42,7 @@ impl<T: Element, U: Element> Workspace<T, U> {
 
 /// A matrix in memory where the kernels can read it.
 pub(super) struct Operand<'m, T: Element> {
-    memory: &'m Tensor<T, 2>,
+    memory: TensorView<'m, T, 2>,
     strides: [usize; 2],
 }
 
@@ -58,31 +58,26 @@ impl<'m, T: Element> Operand<'m, T> {
 pub(super) fn operands<'m, T: Element>(
     stream: &Stream,
     places: [Place; 2],
-    [a, b]: [&'m Tensor<T, 2>; 2],
+    [a, b]: [TensorView<'m, T, 2>; 2],
     [own_a, own_b]: [&'m mut Option<Tensor<T, 2>>; 2],
 ) -> Result<[Operand<'m, T>; 2], Error> {
-    let plain = |matrix: &Tensor<T, 2>, place: &Place| {
+    let plain = |matrix: &TensorView<'_, T, 2>, place: &Place| {
         let matrix = Matrix::of(matrix);
         matches!(place, Place::Moved { transposed: false, .. }) && matrix.is_compact() && matrix.along() == 1
     };
     if let [Place::Moved { lines: m, pitch: k, .. }, Place::Moved { lines, pitch, .. }] = places
         && T::ELEM == Elem::F32
-        && plain(a, &places[0])
-        && plain(b, &places[1])
+        && plain(&a, &places[0])
+        && plain(&b, &places[1])
     {
         let (new_a, new_b) = (kept(stream, [m, k], own_a)?, kept(stream, [lines, pitch], own_b)?);
-        let (from_a, from_b) = (a.view(), b.view());
         let (mut to_a, mut to_b) = (new_a.view_mut(), new_b.view_mut());
-        let mut arguments = [
-            Argument::read(&from_a),
-            Argument::read(&from_b),
-            Argument::write(&mut to_a),
-            Argument::write(&mut to_b),
-        ];
+        let mut arguments =
+            [Argument::read(&a), Argument::read(&b), Argument::write(&mut to_a), Argument::write(&mut to_b)];
         layout_cuda::launch(&resize_both::DEFINITION, stream, LaunchConfig::default(), &mut arguments)?;
         return Ok([
-            Operand { memory: new_a, strides: [k, 1] },
-            Operand { memory: new_b, strides: [pitch, 1] },
+            Operand { memory: new_a.view(), strides: [k, 1] },
+            Operand { memory: new_b.view(), strides: [pitch, 1] },
         ]);
     }
     Ok([operand(stream, places[0], a, own_a)?, operand(stream, places[1], b, own_b)?])
@@ -91,13 +86,13 @@ pub(super) fn operands<'m, T: Element>(
 fn operand<'m, T: Element>(
     stream: &Stream,
     place: Place,
-    tensor: &'m Tensor<T, 2>,
+    tensor: TensorView<'m, T, 2>,
     own: &'m mut Option<Tensor<T, 2>>,
 ) -> Result<Operand<'m, T>, Error> {
     let Place::Moved { lines, pitch, transposed } = place else {
-        return Ok(Operand { memory: tensor, strides: tensor.strides() });
+        return Ok(Operand { strides: tensor.strides(), memory: tensor });
     };
-    let matrix = Matrix::of(tensor);
+    let matrix = Matrix::of(&tensor);
     let (along, across) = (matrix.along(), matrix.across());
     let kept = kept(stream, [lines, pitch], own)?;
     let shape @ [rows, columns] = [matrix.shape[across], matrix.shape[along]];
@@ -111,7 +106,7 @@ fn operand<'m, T: Element>(
         resized(stream, &from, &mut kept.view_mut())?;
         strides[along] = 1;
     }
-    Ok(Operand { memory: kept, strides })
+    Ok(Operand { memory: kept.view(), strides })
 }
 
 /// Copies a matrix to one of another size or pitch. A row's blocks have equal parts of it.

@@ -69,10 +69,17 @@ fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use layout_cuda::nvrtc::system::System;
     use std::ffi::OsString;
 
     fn of(variable: &dyn Fn(&str) -> Option<OsString>) -> Search {
-        search(&Surroundings { variable, current: None, program: None, root: "/no/such/root".into() })
+        search(&Surroundings {
+            variable,
+            current: None,
+            program: None,
+            root: "/no/such/root".into(),
+            system: System::own(),
+        })
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Law: the buffer that NCCL reads is the messages one after the other, in the order of the group, or the source where it is that
 //! already; so with the buffer that it writes and the target.
 
-use super::pieces::{Pace, part, part_mut, transfer};
+use super::pieces::{Pace, transfer};
 use super::side::Side;
 use crate::error::Result;
 use crate::member::Member;
@@ -69,12 +69,12 @@ impl<T: Element> Collected<T> {
         self.out.pack(stream, Pace::Whole, source)?;
         let from = match &self.out.buffer {
             Some(buffer) => buffer.view(),
-            None => part(source, self.out.start, [self.out.len], [1])?,
+            None => source.part(self.out.start, [self.out.len], [1])?,
         };
         match &mut self.back.buffer {
             Some(buffer) => start(self.kind, group, stream, &from, &mut buffer.view_mut())?,
             None => {
-                let mut to = part_mut(target, self.back.start, [self.back.len], [1])?;
+                let mut to = target.part_mut(self.back.start, [self.back.len], [1])?;
                 start(self.kind, group, stream, &from, &mut to)?;
             }
         }

@@ -10,7 +10,7 @@ mod reach;
 mod side;
 
 use crate::call::Call;
-use crate::error::{MeshError, Result};
+use crate::error::Result;
 use crate::member::Member;
 use collective::Collected;
 use layout_core::mesh::{Collective, Distributed, Reshard};
@@ -141,7 +141,7 @@ impl Resharding {
     /// What this rank needs for it: groups, streams and buffers. Every rank calls this.
     ///
     /// # Errors
-    /// [`MeshError`], on every rank.
+    /// [`MeshError`](crate::MeshError), on every rank.
     pub fn prepare<T: Element>(&self, member: &Member, stream: &Stream) -> Result<Prepared<'_, T>> {
         let ranks = self.plan.source().mesh().size();
         if member.size() != ranks {
@@ -167,7 +167,7 @@ impl Resharding {
     /// Carries it out once. Every rank calls this.
     ///
     /// # Errors
-    /// [`MeshError`], on every rank.
+    /// [`MeshError`](crate::MeshError), on every rank.
     pub fn run<T: Element, const R: usize, const S: usize>(
         &self,
         member: &Member,
@@ -183,7 +183,7 @@ impl<T: Element> Prepared<'_, T> {
     /// Carries it out, in the stream's order. Every rank calls this.
     ///
     /// # Errors
-    /// [`MeshError`], on every rank: tensors that are not those of the plan, ranks that call otherwise, are gone or late.
+    /// [`MeshError`](crate::MeshError), on every rank: tensors that are not those of the plan, ranks that call otherwise, are gone or late.
     pub fn run<const R: usize, const S: usize>(
         &mut self,
         member: &Member,
@@ -205,7 +205,7 @@ impl<T: Element> Prepared<'_, T> {
         };
         member.agree(call, vec![])?;
         if self.plan.zeroed().contains(&member.rank()) {
-            zero(stream, &mut target)?;
+            target.clear(stream)?;
         }
         match &mut self.way {
             Way::Collected(collected) => collected.run(stream, &source, &mut target),
@@ -244,22 +244,5 @@ impl<T: Element> Prepared<'_, T> {
         };
         let own = alike("source", self.plan.source(), &source.shape(), &source.strides());
         own.or_else(|| alike("target", self.plan.target(), &target.shape(), &target.strides()))
-    }
-}
-
-/// Sets the memory of a tensor to zero.
-fn zero<T: Element, const S: usize>(stream: &Stream, target: &mut TensorViewMut<'_, T, S>) -> Result<()> {
-    match (stream.cuda(), target.cuda_mut()) {
-        (Some(cuda), Some(memory)) => cuda.memset_zeros(memory).map_err(|error| MeshError::Nccl {
-            call: "cuMemsetD8Async",
-            code: error.0 as i32,
-            words: format!("{:?}", error.0),
-        }),
-        _ => {
-            if let Some(bytes) = target.host_mut() {
-                bytes.fill(0);
-            }
-            Ok(())
-        }
     }
 }

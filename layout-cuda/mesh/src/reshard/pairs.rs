@@ -16,7 +16,7 @@ use crate::error::{MeshError, Result};
 use crate::member::Member;
 use layout_core::mesh::{Piece, Reshard, Transfer};
 use layout_core::{IntTuple, Layout};
-use layout_cuda::cudarc::driver::{CudaStream, DevicePtr, DriverError};
+use layout_cuda::cudarc::driver::{CudaStream, DriverError};
 use layout_cuda::{Element, Stream, TensorView, TensorViewMut};
 
 /// A part of a message.
@@ -150,7 +150,7 @@ impl<T: Element> Pairs<T> {
             for part in self.sends.iter().filter(|part| part.round == round) {
                 let view = match &part.side.buffer {
                     Some(buffer) => buffer.view(),
-                    None => super::pieces::part(source, part.side.start, [part.side.len], [1])?,
+                    None => source.part(part.side.start, [part.side.len], [1])?,
                 };
                 sends.push((part.peer, view));
             }
@@ -175,14 +175,14 @@ impl<T: Element> Pairs<T> {
         let [from, to] = touch(stream, source, target)?;
         // The buffers may be those of a run in another stream, whose messages have to be done.
         cuda.join(beside).map_err(driver)?;
-        let size = size_of::<T>();
-        let at = |part: &Part<T>, tensor: u64| {
-            let address = match part.side.buffer.as_ref().and_then(|buffer| buffer.cuda_slice()) {
-                Some(buffer) => buffer.device_ptr(cuda).0,
-                None => tensor + (part.side.start * size) as u64,
-            };
-            (part.peer, address, part.side.len * size)
+        let own = |list: &[Part<T>], tensor: u64| -> Result<Vec<(usize, (usize, u64, usize))>> {
+            list.iter()
+                .map(|part| {
+                    Ok((part.round, (part.peer, part.side.address(stream, tensor)?, part.side.bytes())))
+                })
+                .collect()
         };
+        let (sends, receives) = (own(&self.sends, from)?, own(&self.receives, to)?);
         let mut done = Vec::new();
         for round in 0..self.rounds {
             // The first part goes at once, the others beside messages.
@@ -191,10 +191,9 @@ impl<T: Element> Pairs<T> {
                 part.side.pack(stream, pace, source)?;
             }
             beside.join(cuda).map_err(driver)?;
-            let own = |list: &[Part<T>], tensor: u64| -> Vec<_> {
-                list.iter().filter(|part| part.round == round).map(|part| at(part, tensor)).collect()
-            };
-            let (sends, receives) = (own(&self.sends, from), own(&self.receives, to));
+            let [sends, receives] = [&sends, &receives].map(|all| -> Vec<_> {
+                all.iter().filter(|(own, _)| *own == round).map(|(_, message)| *message).collect()
+            });
             // SAFETY: the addresses are of the views that this call borrows and of buffers that live longer; `cuda` waits below for
             // all of `beside` before this comes back, so that whoever uses them in the stream's order comes after.
             let started = unsafe { member.exchange_at(&self.beside, &sends, &receives) };

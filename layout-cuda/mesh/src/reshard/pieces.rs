@@ -6,55 +6,10 @@ use crate::error::Result;
 use crate::kernels::{add_elements, move_elements, move_rows, move_rows_beside};
 use layout_core::Layout;
 use layout_core::mesh::Piece;
-use layout_cuda::{
-    Element, LaunchConfig, ParamSet, ParamValue, Stream, TensorArg, TensorView, TensorViewMut,
-};
+use layout_cuda::{Element, LaunchConfig, ParamSet, ParamValue, Stream, TensorView, TensorViewMut};
 
 /// Rows of so many bytes are worth a block of threads each.
 const ROW: usize = 512;
-
-/// A part of a view as a tensor of its own.
-pub(super) fn part<'a, T: Element, const R: usize, const S: usize>(
-    view: &'a TensorView<'_, T, R>,
-    start: usize,
-    shape: [usize; S],
-    strides: [usize; S],
-) -> Result<TensorView<'a, T, S>> {
-    let end = start + reach(shape, strides);
-    Ok(match (view.cuda(), view.host()) {
-        (Some(memory), _) => TensorView::over_strided(memory.slice(start..end), shape, strides)?,
-        (None, bytes) => {
-            let bytes = &bytes.unwrap_or_default()[start * size_of::<T>()..end * size_of::<T>()];
-            TensorView::over_host(bytes, shape, strides)?
-        }
-    })
-}
-
-/// The same, to be written.
-pub(super) fn part_mut<'a, T: Element, const R: usize, const S: usize>(
-    view: &'a mut TensorViewMut<'_, T, R>,
-    start: usize,
-    shape: [usize; S],
-    strides: [usize; S],
-) -> Result<TensorViewMut<'a, T, S>> {
-    let end = start + reach(shape, strides);
-    if view.view().cuda().is_none() {
-        let bytes = view.host_mut().unwrap_or_default();
-        let bytes = &mut bytes[start * size_of::<T>()..end * size_of::<T>()];
-        return Ok(TensorViewMut::over_host(bytes, shape, strides)?);
-    }
-    let memory = view.cuda_mut().map(|memory| memory.slice_mut(start..end));
-    // It is not on the host, so it is on a GPU.
-    let memory = memory.ok_or_else(|| crate::MeshError::Broken { by: "a tensor that is nowhere".into() })?;
-    Ok(TensorViewMut::over_strided(memory, shape, strides)?)
-}
-
-fn reach<const S: usize>(shape: [usize; S], strides: [usize; S]) -> usize {
-    if shape.contains(&0) {
-        return 0;
-    }
-    1 + shape.iter().zip(strides).map(|(extent, stride)| (extent - 1) * stride).sum::<usize>()
-}
 
 /// A layout's elements one after the other, in the order of its index.
 pub(super) fn compact(layout: &Layout) -> Result<Layout> {
@@ -114,8 +69,8 @@ pub(super) fn transfer<T: Element, const R: usize, const S: usize>(
             (from, to) = (from + digit * source, to + digit * target);
         }
         let shape = [a[0], b[0], inner[0]];
-        let source = part(source, from, shape, [a[1], b[1], inner[1]])?;
-        let mut target = part_mut(target, to, shape, [a[2], b[2], inner[2]])?;
+        let source = source.part(from, shape, [a[1], b[1], inner[1]])?;
+        let mut target = target.part_mut(to, shape, [a[2], b[2], inner[2]])?;
         match (row.is_some(), adds) {
             (_, true) => add_elements::launch(stream, &source, &mut target)?,
             (true, false) => match pace {

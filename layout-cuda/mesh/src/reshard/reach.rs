@@ -183,7 +183,9 @@ impl Reached {
         // SAFETY: as the caller promises.
         let (source, mut target) = unsafe { (Lent::new(cuda, from, self.len), Lent::new(cuda, to, room)) };
         let source = TensorView::<T, 1>::over(source.0.slice(..), [self.len])?;
-        let mut target = TensorViewMut::<T, 1>::over(target.0.slice_mut(..), [room])?;
+        // SAFETY: the slice of this type is only here, and nothing reads its values.
+        let mut target =
+            unsafe { TensorViewMut::<T, 1>::over_bytes_of(target.0.slice_mut(..), [room], [1]) }?;
         let mut pieces = arriving.pieces.iter();
         pieces.try_for_each(|piece| transfer(stream, piece, (arriving.adds, pace), &source, &mut target))
     }

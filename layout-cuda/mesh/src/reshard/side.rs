@@ -52,6 +52,20 @@ impl<T: Element> Side<T> {
         Ok(Side { pieces: own, start, len, buffer })
     }
 
+    /// The bytes of the message.
+    pub(super) fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    /// Where the message lies on a GPU, whose tensor begins at this address: work on the stream comes after the buffer's users.
+    pub(super) fn address(&self, stream: &Stream, tensor: u64) -> Result<u64> {
+        let buffer = self.buffer.as_ref().map(Tensor::view);
+        let lent = buffer.as_ref().map(|buffer| buffer.read_on(stream)).transpose()?.flatten();
+        let Some((address, reads)) = lent else { return Ok(tensor + (self.start * size_of::<T>()) as u64) };
+        reads.end()?;
+        Ok(address)
+    }
+
     /// From the tensor into the buffer, if there is one.
     pub(super) fn pack<const R: usize>(
         &mut self,

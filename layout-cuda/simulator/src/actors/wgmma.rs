@@ -11,6 +11,7 @@
 use crate::async_op::{DEPTH, LeftOperand, MatrixOperand, ROWS, WgmmaOperands};
 use crate::bytecode::{LANES, Sum, Target};
 use crate::event::Event;
+use crate::findings::Message;
 use crate::machine::Machine;
 use crate::memory::bytes;
 use crate::memory::tensor_map::{PIECE, swizzled};
@@ -148,7 +149,8 @@ impl Machine<'_> {
         if other != product.site {
             let line = self.launch.program.sites[other as usize].line;
             self.report(FindingKind::DivergentBarrier, product.site, warp.number, warp.live, None, |_| {
-                format!("warp {number} takes part in this product while another warp of its warpgroup is at the one in line {line}")
+                let message = format!("warp {number} takes part in this product while another warp of its warpgroup is at the one in line {line}");
+                Message::with_line(message, line)
             });
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::bytecode::{Bank, Op, Polynomial, Register, Site, Sum, Target};
 use crate::event::{ACCESSES, ARITHMETIC, Access, AccessKind, CHECKS, Event, OTHERS};
+use crate::findings::Message;
 use crate::machine::Machine;
 use crate::machine::{Analysis, Observer};
 use crate::report::FindingKind;
@@ -296,10 +297,13 @@ impl ArithmeticObserver {
         let (name, line) = (name.to_owned(), site.line);
         machine.report(FindingKind::NotFinite, origins[first], warp.number, lanes, None, |_| {
             let (what, of) = match value.is_nan() {
-                true => ("a NaN".to_owned(), "numbers that are not NaN"),
-                false => (value.to_string(), "finite numbers"),
+                true => ("a NaN", "numbers that are not NaN"),
+                false => ("an infinity", "finite numbers"),
             };
-            format!("{what} is made here of {of}; line {line} stores it in `{name}`")
+            Message::with_line(
+                format!("{what} is made here of {of}; line {line} stores it in `{name}`"),
+                line,
+            )
         });
     }
 }

@@ -10,7 +10,7 @@
 use crate::async_op::AsyncOp;
 use crate::bytecode::{LANES, Op, Program, Site, Target};
 use crate::event::{ACCESSES, Access, AccessKind, BoxCopy, Event, OTHERS};
-use crate::findings::Findings;
+use crate::findings::{Findings, Message};
 use crate::machine::Machine;
 use crate::machine::{Analysis, Observer};
 use crate::memory::bytes;
@@ -188,6 +188,7 @@ impl Coverage {
             place: Some(name),
             index,
             count: missing,
+            other: None,
         });
     }
 }
@@ -329,14 +330,14 @@ impl<'j> CoverageObserver<'j> {
                     "write of element {element} of `{name}`, which another thread wrote in line {line}: no thread \
                     read that value"
                 );
-                (FindingKind::WrittenTwice, number, message)
+                (FindingKind::WrittenTwice, number, Message::with_line(message, line))
             }
             Fault::Unset(read) => {
                 let message = format!(
                     "element {element} of `{name}` is read and written before anything sets it: the tensor held \
                     only zeros, which the kernel does not write"
                 );
-                (FindingKind::Unset, read, message)
+                (FindingKind::Unset, read, message.into())
             }
         };
         machine.report(kind, number, warp.number, 1 << lane, Some(element), |_| message);

@@ -106,7 +106,7 @@ impl Compiler<'_> {
             Value::Argument(_, elem) | Value::Index(_, elem) | Value::Cast(elem, _) => Some(*elem),
             Value::Variable(id) => match self.tables.variables.get(id.0 as usize)?.kind {
                 VariableKind::Elem(elem) => Some(elem),
-                VariableKind::Index { .. } | VariableKind::Pointer(_) => Some(Elem::I64),
+                VariableKind::Index(_) | VariableKind::Pointer(_) => Some(Elem::I64),
             },
             Value::Compare(_) => Some(Elem::Bool),
             Value::Load(access) => Some(self.place(access.place).ok()?.elem),

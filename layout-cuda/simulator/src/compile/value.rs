@@ -25,7 +25,7 @@ impl Compiler<'_> {
                 self.check_initialised(binding.slot, self.site);
                 let elem = match self.tables.variable(*id).kind {
                     VariableKind::Elem(elem) => elem,
-                    VariableKind::Index { .. } | VariableKind::Pointer(_) => Elem::I64,
+                    VariableKind::Index(_) | VariableKind::Pointer(_) => Elem::I64,
                 };
                 Ok((binding.register, elem))
             }

@@ -47,6 +47,7 @@ pub(crate) fn compare(first: &Launch<'_>, other: &Launch<'_>, seeds: [u64; 2], f
         place: Some(name),
         index: Some(element as i64),
         count: 1,
+        other: None,
     });
 }
 

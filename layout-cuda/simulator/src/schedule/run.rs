@@ -10,6 +10,7 @@
 //! Law: a block's result does not depend on other blocks, unless blocks race; the analysis of races reports that.
 
 use crate::event::Event;
+use crate::findings::Message;
 use crate::machine::Machine;
 use crate::memory::lane_clocks::LaneClocks;
 use crate::memory::vector_clock::{RemoteClocks, VectorClock};
@@ -229,7 +230,8 @@ impl Machine<'_> {
                 line(its_site)
             );
             let lanes = self.warps[warp].live;
-            self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
+            let words = Message::with_line(message, line(its_site));
+            self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| words);
         }
         // `barrier.cluster` and, since sm_70, `__syncthreads` wait for the threads that have not exited (CUDA C++ Programming
         // Guide, independent thread scheduling). The barrier of a warpgroup counts 128 threads.

@@ -5,7 +5,7 @@ use layout_compiler::Promises;
 use layout_compiler::bind::Bound;
 use layout_compiler::check::Checked;
 use layout_compiler::elem::{Constant, Elem};
-use layout_compiler::index::{Atom, Atoms, Index, Range, VarId};
+use layout_compiler::index::{Atom, Atoms, Index, Range, VarId, Width};
 use layout_compiler::ir::{BinaryOp, Special};
 use layout_compiler::launch::{LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use layout_compiler::origin::{Origin, Position};
@@ -138,7 +138,13 @@ impl Build {
     }
 
     pub(super) fn variable(&mut self, name: &str, kind: VariableKind, mutable: bool) -> VarId {
-        self.tables.variables.push(Variable { name: name.into(), kind, mutable, origin: Origin(0) });
+        self.tables.variables.push(Variable {
+            name: name.into(),
+            kind,
+            mutable,
+            origin: Origin(0),
+            unnamed: false,
+        });
         VarId(self.tables.variables.len() as u32 - 1)
     }
 
@@ -148,7 +154,7 @@ impl Build {
 
     /// An index variable and the index that is its value.
     pub(super) fn counter(&mut self, name: &str, mutable: bool) -> (VarId, Index) {
-        let id = self.variable(name, VariableKind::Index { wide: true }, mutable);
+        let id = self.variable(name, VariableKind::Index(Width::Long), mutable);
         let index = self.atom(Atom::Variable(id, 0));
         (id, index)
     }

@@ -60,8 +60,8 @@ fn an_end_waits_for_all_readers() {
                 1 => x.wait_for_users().expect("waited"),
                 _ => {
                     // What cudarc writes.
-                    let slice = x.cuda_slice_mut().expect("a GPU's");
-                    streams[1].cuda().expect("a GPU's").memset_zeros(slice).expect("set");
+                    let mut slice = x.cuda_slice_mut().expect("a GPU's");
+                    streams[1].cuda().expect("a GPU's").memset_zeros(&mut slice).expect("set");
                     drop(x);
                 }
             }
@@ -184,6 +184,35 @@ fn two_values_of_a_context_are_ordered() {
     });
 }
 
+/// A library that orders its own work has streams without events; the program's other streams keep theirs, also for tensors that
+/// were made before.
+#[test]
+fn a_librarys_streams_leave_the_events_of_others_on() {
+    with_stub("a_librarys_streams_leave_the_events_of_others_on", |stub| {
+        let device = stub.device();
+        let [x, mut y] = [(); 2].map(|()| zeros(&device.stream()));
+        let owner = device.context().expect("a GPU").new_stream().expect("a stream");
+        for (turn, raw) in [std::ptr::null_mut(), owner.cu_stream().cast()].into_iter().enumerate() {
+            // SAFETY: the handles are the default stream's and one that is kept here; the tensors are used on no other stream.
+            let theirs = unsafe { layout_dlpack::stream_of(0, raw) }.expect("a stream");
+            launch(&theirs, &zeros(&theirs), &mut zeros(&theirs)).expect("a launch");
+            theirs.synchronize().expect("done");
+            for other in 0..2 {
+                let stream = device.new_stream().expect("a stream");
+                launch(&stream, &x, &mut y).expect("a launch");
+                // An earlier tensor that is read, one that ends.
+                if other == 0 {
+                    assert_eq!(y.download().expect("data").len(), N);
+                } else {
+                    drop(std::mem::replace(&mut y, zeros(&device.stream())));
+                }
+                assert!(stub.waits(&device.stream(), &stream), "turn {turn}");
+            }
+            stub.is_right(&format!("turn {turn}"));
+        }
+    });
+}
+
 #[test]
 fn streams_of_threads_are_refused() {
     with_stub("streams_of_threads_are_refused", |stub| {
@@ -240,12 +269,12 @@ fn replays_are_ordered() {
         stub.is_right("a replay writes what another stream has read");
 
         let slice = graph.state()[1].cuda_slice().expect("a GPU's");
-        let copy = other.cuda().expect("a GPU's").clone_dtod(slice).expect("a copy of cudarc's");
+        let copy = other.cuda().expect("a GPU's").clone_dtod(&slice).expect("a copy of cudarc's");
         stub.is_right("cudarc reads what a replay has written");
         graph.launch().expect("a replay");
         stub.is_right("a replay writes what cudarc has read");
-        let slice = graph.state_mut()[0].cuda_slice_mut().expect("a GPU's");
-        other.cuda().expect("a GPU's").memset_zeros(slice).expect("set");
+        let mut slice = graph.state_mut()[0].cuda_slice_mut().expect("a GPU's");
+        other.cuda().expect("a GPU's").memset_zeros(&mut slice).expect("set");
         graph.launch().expect("a replay");
         stub.is_right("a replay reads what cudarc has written");
         drop((graph, copy, z));

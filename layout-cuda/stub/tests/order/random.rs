@@ -121,11 +121,11 @@ impl Bench<'_> {
             6 => cuda.memset_zeros(&mut self.slices[place]).map_err(failed)?,
             7 if !self.tensors.is_empty() => {
                 let slice = self.tensors[tensor].cuda_slice().expect("a GPU's");
-                drop(cuda.clone_dtod(slice).map_err(failed)?);
+                drop(cuda.clone_dtod(&slice).map_err(failed)?);
             }
             8 if !self.tensors.is_empty() => {
-                let slice = self.tensors[tensor].cuda_slice_mut().expect("a GPU's");
-                cuda.memset_zeros(slice).map_err(failed)?;
+                let mut slice = self.tensors[tensor].cuda_slice_mut().expect("a GPU's");
+                cuda.memset_zeros(&mut slice).map_err(failed)?;
             }
             _ => {}
         }
@@ -161,7 +161,7 @@ impl Bench<'_> {
             }
             7 if !self.fails => {
                 let slice = graph.state()[which].cuda_slice().expect("a GPU's");
-                let copy = stream.cuda().expect("a GPU's").clone_dtod(slice);
+                let copy = stream.cuda().expect("a GPU's").clone_dtod(&slice);
                 drop(copy.expect("a copy of cudarc's"));
             }
             _ => graph.launch()?,

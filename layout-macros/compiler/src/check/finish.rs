@@ -1,4 +1,4 @@
-//! After lowering: names that nothing reads are removed, and the function takes only the arguments that it uses.
+//! Dead code elimination after lowering: names that nothing reads are removed, and the function takes only the arguments that it uses.
 
 use super::lower::Out;
 use crate::index::{Atom, VarId};

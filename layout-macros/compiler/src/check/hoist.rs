@@ -1,4 +1,4 @@
-//! One test for a whole copy instead of one for each of its pieces.
+//! Loop versioning of copies: one bounds check for a whole copy instead of one for each of its pieces.
 //!
 //! ```text
 //! if (all of it lies inside) { the pieces without masks, as wide as they go } else { the pieces with their masks }

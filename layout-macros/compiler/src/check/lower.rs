@@ -2,7 +2,7 @@
 //!
 //! Invariant: `facts` holds exactly what the enclosing guards and loops promise at the current statement.
 
-use crate::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, VarId};
+use crate::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, VarId, Width};
 use crate::ir::BinaryOp;
 use crate::origin::{Errors, KernelError, Origin};
 use crate::program::{
@@ -226,8 +226,14 @@ impl Lower {
     /// A new loop variable that runs through `0..count`, and its atom.
     pub(super) fn counter(&mut self, name: &str, count: i64, origin: Origin) -> (VarId, Index) {
         let var = VarId(self.tables.variables.len() as u32);
-        let kind = VariableKind::Index { wide: false };
-        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable: false, origin });
+        let kind = VariableKind::Index(Width::Int);
+        self.tables.variables.push(Variable {
+            name: name.to_owned(),
+            kind,
+            mutable: false,
+            origin,
+            unnamed: true,
+        });
         let range = Range::new(0, i128::from(count - 1).max(0));
         let atom = self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None);
         self.unrolled.insert(atom);
@@ -250,8 +256,14 @@ impl Lower {
         let range = self.tables.atoms.range(index);
         let divisor = self.tables.atoms.divisor(index).max(1);
         let var = VarId(self.tables.variables.len() as u32);
-        let kind = VariableKind::Index { wide: !range.fits_i32() };
-        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable: false, origin });
+        let kind = VariableKind::Index(Width::of(range));
+        self.tables.variables.push(Variable {
+            name: name.to_owned(),
+            kind,
+            mutable: false,
+            origin,
+            unnamed: true,
+        });
         self.prologue.push(Statement { kind: StatementKind::LetIndex(var, index.clone()), origin });
         Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, Some(index.clone())))
     }
@@ -292,7 +304,13 @@ impl Lower {
         };
         let var = VarId(self.tables.variables.len() as u32);
         let kind = VariableKind::Pointer(view.place);
-        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable: false, origin });
+        self.tables.variables.push(Variable {
+            name: name.to_owned(),
+            kind,
+            mutable: false,
+            origin,
+            unnamed: true,
+        });
         let (value, full, offset) = (base.add(part), before.add(part), view.offset.sub(part));
         out.push(Statement { kind: StatementKind::LetIndex(var, self.index(origin, value)?), origin });
         let mut own = view;

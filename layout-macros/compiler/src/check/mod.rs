@@ -37,6 +37,8 @@ pub struct Checked {
     pub(super) head: Head,
     pub(super) plan: LaunchPlan,
     pub(super) tables: Tables,
+    /// What holds in every launch.
+    pub(super) facts: Vec<Comparison>,
     pub(super) body: Vec<Statement<Access, Operation>>,
 }
 
@@ -44,7 +46,13 @@ impl Checked {
     /// A program of these parts that nothing has checked: for tests of what takes a checked one.
     #[doc(hidden)]
     pub fn unchecked(plan: LaunchPlan, tables: Tables, body: Vec<Statement<Access, Operation>>) -> Checked {
-        Checked { head: Head { entry: "kernel".into(), ..Head::default() }, plan, tables, body }
+        Checked {
+            head: Head { entry: "kernel".into(), ..Head::default() },
+            plan,
+            tables,
+            facts: Vec::new(),
+            body,
+        }
     }
     /// The name of the CUDA function: the kernel's name and the variant's key, `matmul_BM64_BN64`.
     pub fn entry(&self) -> &str {
@@ -127,5 +135,6 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     plan.maps =
         maps.into_iter().map(|(map, place)| TensorMap { round_tf32: tf32.contains(&place), ..map }).collect();
     plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
-    Ok(Checked { head: specialised.head.clone(), plan, tables, body })
+    let (head, facts) = (specialised.head.clone(), specialised.facts.clone());
+    Ok(Checked { head, plan, tables, facts, body })
 }

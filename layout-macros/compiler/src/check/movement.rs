@@ -618,7 +618,13 @@ impl Lower {
             let elem = self.tables.place(destination.place).elem;
             let var = crate::index::VarId(self.tables.variables.len() as u32);
             let kind = VariableKind::Elem(elem);
-            self.tables.variables.push(Variable { name: "value".into(), kind, mutable: false, origin });
+            self.tables.variables.push(Variable {
+                name: "value".into(),
+                kind,
+                mutable: false,
+                origin,
+                unnamed: true,
+            });
             out.push(Statement { kind: StatementKind::Let(var, Some(value)), origin });
             value = Value::Variable(var);
         }

@@ -298,7 +298,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn index_type(&self, variable: VarId) -> &'static str {
-        types::index(self.tables.variable(variable).kind == VariableKind::Index { wide: true })
+        types::scalar(self.variable_elem(variable))
     }
 
     fn let_index(&mut self, variable: VarId, index: &Index) {

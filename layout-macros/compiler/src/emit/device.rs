@@ -20,6 +20,7 @@ macro_rules! file {
 /// Every function with its comment, in the order in which texts have them.
 static FUNCTIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let files = [
+        file!("address"),
         file!("copy_async"),
         file!("barrier"),
         file!("mbarrier"),

@@ -14,7 +14,7 @@ use super::expression::Expression;
 use super::names::{Name, Names, register};
 use super::types;
 use crate::elem::Elem;
-use crate::index::{Atom, AtomId, Atoms, Index, Range};
+use crate::index::{Atom, AtomFacts, AtomId, Atoms, Index, Range, Width};
 use crate::ir::{BinaryOp, Special};
 use crate::program::{Tables, VariableKind};
 use std::cmp::Reverse;
@@ -30,38 +30,15 @@ pub(super) enum Steps {
     Wrapping,
 }
 
-/// The C type of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
-    /// `int`
-    Int,
-    /// `long long`
-    Long,
-    /// `unsigned long long`
-    Natural,
-}
-
 impl Width {
     /// Its name in C.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Width::Int => types::index(false),
-            Width::Long => types::index(true),
-            Width::Natural => "unsigned long long",
-        }
+        types::scalar(self.elem())
     }
 
-    /// The element type of that name.
-    pub(super) fn elem(self) -> Elem {
-        match self {
-            Width::Int => Elem::I32,
-            Width::Long => Elem::I64,
-            Width::Natural => Elem::U64,
-        }
-    }
-
-    fn of(wide: bool) -> Width {
-        if wide { Width::Long } else { Width::Int }
+    /// The type of the variant's sizes.
+    pub(super) fn of_sizes(narrow: bool) -> Width {
+        if narrow { Width::Int } else { Width::Long }
     }
 }
 
@@ -113,8 +90,17 @@ impl Scope<'_> {
     }
 
     /// Whether parts may leave 32 bits although the whole is promised to fit: where more is taken away again than 32 bits hold,
-    /// `c * row - c * first`, or a multiple is beyond them. Sizes are promised to fit with what they count.
+    /// `c * row - c * first`, or a multiple is beyond them. Sizes are promised to fit with what they count. So is what has no
+    /// sign, where nothing is taken away.
     fn leaps(&self, terms: &[Term]) -> bool {
+        let least = |Term { coefficient, factors }: &Term| {
+            let ranges = factors.iter().map(|factor| self.tables.atoms.facts(factor.atom).range);
+            ranges.fold(point((*coefficient).into()), times).low
+        };
+        let mut factors = terms.iter().flat_map(|term| &term.factors);
+        if factors.any(|factor| self.is_word(factor.atom)) && terms.iter().any(|term| least(term) < 0) {
+            return true;
+        }
         terms.iter().any(|Term { coefficient, factors }| {
             let range = |factor: &Factor| self.tables.atoms.facts(factor.atom).range;
             let values = factors.iter().map(range).fold(point((*coefficient).into()), times);
@@ -129,13 +115,13 @@ impl Scope<'_> {
         let order = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
         let right = self.index(right, Steps::Proved);
         // Of 32 bits a negative number is above each that is none, as it is of 64.
-        let left = match self.natural_of_int(left) {
+        let (left, right) = match self.natural_of_int(left) {
             Some(inner) if right_range.low >= 0 && right_range.fits_i32() && order => {
-                Expression::cast("unsigned int", self.index(inner, Steps::Proved).expression)
+                (cast(self.index(inner, Steps::Proved), Width::Word), right)
             }
-            _ => self.index(left, Steps::Proved).expression,
+            _ => ordered(self.index(left, Steps::Proved), right),
         };
-        Expression::infix(op, left, right.expression)
+        Expression::infix(op, left.expression, right.expression)
     }
 
     /// The `int` that an index is as a natural number of 64 bits: `x as usize` of an `i32`.
@@ -145,6 +131,18 @@ impl Scope<'_> {
                 Some(index)
             }
             _ => None,
+        }
+    }
+
+    /// Whether an atom is computed in 32 bits without a sign, and beyond those with one.
+    fn is_word(&self, id: AtomId) -> bool {
+        let AtomFacts { atom, range, .. } = self.tables.atoms.facts(id);
+        match atom {
+            Atom::Variable(variable, _) => matches!(
+                self.tables.variable(*variable).kind,
+                VariableKind::Index(Width::Word) | VariableKind::Elem(Elem::U32)
+            ),
+            other => !other.is_leaf() && Width::of(*range) == Width::Word,
         }
     }
 
@@ -184,6 +182,7 @@ impl Scope<'_> {
             (true, Steps::Proved) if !fits(times(first.range, point(-1))) => {
                 negated(cast(first, Width::Long))
             }
+            (true, _) if first.width == Width::Word => negated(cast(first, Width::Long)),
             (true, _) => negated(first),
             (false, _) => first,
         };
@@ -234,7 +233,7 @@ impl Scope<'_> {
         let facts = self.tables.atoms.facts(factor.atom);
         let sized = |name: Name, divisor: i64| {
             let whole = times(facts.range, point(divisor.into()));
-            let width = Width::of(!self.narrow);
+            let width = Width::of_sizes(self.narrow);
             let size = Typed { expression: self.name(name), width, range: whole, short: false };
             if factor.whole || divisor == 1 {
                 size
@@ -244,23 +243,22 @@ impl Scope<'_> {
                 quotient
             }
         };
-        let leaf = |expression: Expression, wide: bool| Typed {
+        let leaf = |expression: Expression, width: Width| Typed {
             expression,
-            width: Width::of(wide),
+            width,
             range: facts.range,
             short: false,
         };
         let operands = |op: BinaryOp, left: &Index, right: &Index| {
             let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
-            let mut value = combine(op, left, right, Steps::Promised);
-            value.range = facts.range;
-            // Natural numbers only where they are beyond the signed ones.
-            let value = match value.width {
-                Width::Natural if !facts.range.beyond_i64() => cast(value, Width::Long),
-                _ => value,
+            let is_rem = op == BinaryOp::Rem;
+            let mut value = match self.bits_of_natural(op, &left, &right) {
+                Some((op, bits)) => combine(op, left, constant(bits), Steps::Promised),
+                None => combine(op, left, right, Steps::Promised),
             };
-            let short = op == BinaryOp::Rem && value.width == Width::Long && fits(facts.range);
-            Typed { short, ..value }
+            value.range = facts.range;
+            let value = signed(value);
+            Typed { short: is_rem && value.width == Width::Long && fits(facts.range), ..value }
         };
         match &facts.atom {
             Atom::Wrapped { index, signed } => {
@@ -269,22 +267,29 @@ impl Scope<'_> {
                 Typed { range: facts.range, ..value }
             }
             Atom::Special(special, axis) => match self.names.get(Name::Special(*special, *axis)) {
-                Some(name) => leaf(Expression::leaf(name), false),
-                None => leaf(Expression::cast("int", Expression::leaf(register(*special, *axis))), false),
+                Some(name) => leaf(Expression::leaf(name), Width::Int),
+                None => {
+                    leaf(Expression::cast("int", Expression::leaf(register(*special, *axis))), Width::Int)
+                }
             },
             Atom::Dim { dim, divisor } => sized(Name::Dim(*dim), *divisor),
             Atom::Stride { argument, mode, divisor } => sized(Name::Stride(*argument, *mode), *divisor),
-            Atom::Argument(number) => leaf(self.name(Name::Argument(*number)), !self.narrow),
+            Atom::Argument(number) => leaf(self.name(Name::Argument(*number)), Width::of_sizes(self.narrow)),
             Atom::Variable(variable, _) => {
-                let wide = match self.tables.variable(*variable).kind {
-                    VariableKind::Index { wide } => wide,
-                    VariableKind::Elem(elem) => elem.bits() == 64,
-                    VariableKind::Pointer(_) => false,
+                let width = match self.tables.variable(*variable).kind {
+                    VariableKind::Index(width) => width,
+                    VariableKind::Elem(Elem::U32) => Width::Word,
+                    VariableKind::Elem(elem) if elem.bits() == 64 => Width::Long,
+                    VariableKind::Elem(_) | VariableKind::Pointer(_) => Width::Int,
                 };
-                leaf(self.name(Name::Variable(*variable)), wide)
+                let own = leaf(self.name(Name::Variable(*variable)), width);
+                // What wraps is computed in 64 bits.
+                if steps == Steps::Wrapping { unworded(own) } else { own }
             }
             atom @ Atom::Div(left, right) => match self.names.get(Name::WarpGroup) {
-                Some(name) if is_warp_group(&self.tables.atoms, atom) => leaf(Expression::leaf(name), false),
+                Some(name) if is_warp_group(&self.tables.atoms, atom) => {
+                    leaf(Expression::leaf(name), Width::Int)
+                }
                 _ => operands(BinaryOp::Div, left, right),
             },
             Atom::Rem(left, right) => operands(BinaryOp::Rem, left, right),
@@ -296,15 +301,27 @@ impl Scope<'_> {
         }
     }
 
+    /// The quotient or the remainder of a natural number by a power of two, as a shift or a mask. A compiler finds that by
+    /// itself where it sees that the number is natural: of 64 bits it does not.
+    fn bits_of_natural(&self, op: BinaryOp, left: &Typed, right: &Typed) -> Option<(BinaryOp, i64)> {
+        let by = i64::try_from(right.range.low).ok().filter(|by| *by > 1 && by.count_ones() == 1)?;
+        let is_natural =
+            left.width == Width::Long && left.range.low >= 0 && right.range.high == right.range.low;
+        match op {
+            BinaryOp::Div if is_natural => Some((BinaryOp::Shr, by.trailing_zeros().into())),
+            BinaryOp::Rem if is_natural => Some((BinaryOp::BitAnd, by - 1)),
+            _ => None,
+        }
+    }
+
     /// `min` and `max` take two arguments of one type.
     fn choice(&self, name: &str, left: &Index, right: &Index, range: Range) -> Typed {
         let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
-        let width = if left.width == Width::Natural { left.width } else { right.width };
-        let width = if width == Width::Int { left.width } else { width };
+        let (left, right) = ordered(left, right);
+        let width = left.width.max(right.width);
         let (left, right) = (cast(left, width), cast(right, width));
         let expression = Expression::call(name, vec![left.expression, right.expression]);
-        let chosen = Typed { expression, width, range, short: false };
-        if width == Width::Natural && !range.beyond_i64() { cast(chosen, Width::Long) } else { chosen }
+        signed(Typed { expression, width, range, short: false })
     }
 
     fn name(&self, name: Name) -> Expression {
@@ -347,6 +364,11 @@ fn combine(op: BinaryOp, left: Typed, right: Typed, steps: Steps) -> Typed {
         let plain = |side: Typed| if side.width == Width::Natural { cast(side, Width::Long) } else { side };
         (left, right) = (plain(left), plain(right));
     }
+    if sums && steps == Steps::Proved && (range.low < 0 || Width::of(range) == Width::Long) {
+        (left, right) = (unworded(left), unworded(right));
+    } else if !sums || steps == Steps::Proved {
+        (left, right) = ordered(left, right);
+    }
     let natural = |left: &Typed, right: &Typed| [left.width, right.width].contains(&Width::Natural);
     if sums && steps == Steps::Wrapping && !range.fits_i64() && !natural(&left, &right) {
         left = cast(left, Width::Natural);
@@ -361,12 +383,27 @@ fn combine(op: BinaryOp, left: Typed, right: Typed, steps: Steps) -> Typed {
     if left.width == Width::Int && right.width == Width::Int && steps != Steps::Promised && !fits(range) {
         left = cast(left, Width::Long);
     }
-    let width = match (left.width, right.width) {
-        (Width::Natural, _) | (_, Width::Natural) => Width::Natural,
-        (Width::Int, Width::Int) => Width::Int,
-        _ => Width::Long,
-    };
+    let width = left.width.max(right.width);
     Typed { expression: Expression::infix(op, left.expression, right.expression), width, range, short: false }
+}
+
+/// What has no sign beside what may be negative, in 64 bits.
+fn ordered(left: Typed, right: Typed) -> (Typed, Typed) {
+    if left.range.low < 0 || right.range.low < 0 { (unworded(left), unworded(right)) } else { (left, right) }
+}
+
+/// What has 32 bits without a sign, in 64.
+fn unworded(value: Typed) -> Typed {
+    if value.width == Width::Word { cast(value, Width::Long) } else { value }
+}
+
+/// With a sign where that type of the same size holds it.
+fn signed(value: Typed) -> Typed {
+    match value.width {
+        Width::Word if fits(value.range) => cast(value, Width::Int),
+        Width::Natural if !value.range.beyond_i64() => cast(value, Width::Long),
+        _ => value,
+    }
 }
 
 fn negated(value: Typed) -> Typed {
@@ -388,7 +425,8 @@ fn cast(value: Typed, width: Width) -> Typed {
 
 fn constant(value: i64) -> Typed {
     let range = point(value.into());
-    Typed { expression: types::integer(value), width: Width::of(!fits(range)), range, short: false }
+    let width = if fits(range) { Width::Int } else { Width::Long };
+    Typed { expression: types::integer(value), width, range, short: false }
 }
 
 /// The absolute value of a coefficient; that of the least number is natural only, and stands where numbers wrap.

@@ -13,12 +13,12 @@ impl Emitter<'_> {
         self.wrapped(|room| wrap::call(function, &arguments, room));
     }
 
-    /// `load_matrix_4(&a[i * 4], &a_smem[..]);`
+    /// `load_matrix_4(&a[i * 4], shared_address(a_smem, ..));`
     pub(super) fn load_matrix(&mut self, load: &LoadMatrix) {
         let suffix = if load.transposed { "_transposed" } else { "" };
         let function = format!("load_matrix_{}{suffix}", load.count);
         self.device.call(format!("{function}("));
-        let arguments = [&load.destination, &load.source].map(|part| self.address(part));
+        let arguments = [self.address(&load.destination), self.shared_address(&load.source)];
         self.wrapped(|room| wrap::call(&function, &arguments, room));
     }
 }

@@ -35,7 +35,7 @@ mod wrappers;
 mod writer;
 
 use super::check::Checked;
-use super::index::{Atom, Index};
+use super::index::{Atom, Index, Width};
 use super::ir::Special;
 use super::launch::{KernelParameter, PlanArgumentKind};
 use super::program::{Operation, Part, PlaceId, Space, StatementKind, VariableKind, walk};
@@ -147,7 +147,7 @@ impl Emitter<'_> {
         let plan = &self.checked.plan;
         let argument = |number: u32| plan.arguments.get(number as usize);
         let named = |number: u32| argument(number).map_or("argument", |argument| argument.name.as_str());
-        let index = types::index(!plan.promises.narrow);
+        let index = Width::of_sizes(plan.promises.narrow).name();
         let (kind, name, wanted) = match parameter {
             KernelParameter::Pointer(number) => {
                 let kind = match argument(number).map(|argument| &argument.kind) {

@@ -21,13 +21,11 @@ impl Emitter<'_> {
         self.wrapped(|room| wrap::call(&function, arguments, room));
     }
 
-    /// `full + stage`
-    fn barrier(&self, barrier: &BarrierAt) -> Expression {
+    /// `shared_address(full, stage)`
+    fn barrier(&mut self, barrier: &BarrierAt) -> Expression {
         let array = self.name(Name::Place(barrier.place));
-        match barrier.index.as_constant() {
-            Some(0) => array,
-            _ => Expression::infix(BinaryOp::Add, array, self.index(&barrier.index)),
-        }
+        let index = (barrier.index.as_constant() != Some(0)).then(|| self.index(&barrier.index));
+        self.shared_element(array, index)
     }
 
     /// What orders asynchronous work.
@@ -96,7 +94,7 @@ impl Emitter<'_> {
             Operation::TensorLoad(load) => {
                 self.device.call("TensorMap {");
                 let mut arguments = vec![
-                    self.address(&load.destination),
+                    self.shared_address(&load.destination),
                     self.name(Name::Map(load.map)),
                     self.barrier(&load.barrier),
                 ];
@@ -129,7 +127,7 @@ impl Emitter<'_> {
             }
             Operation::TensorStore(store) => {
                 self.device.call("TensorMap {");
-                let mut arguments = vec![self.name(Name::Map(store.map)), self.address(&store.source)];
+                let mut arguments = vec![self.name(Name::Map(store.map)), self.shared_address(&store.source)];
                 let head = if store.adds { "tensor_add" } else { "tensor_store" };
                 let hinted = self.with_policy(&mut arguments, store.hint);
                 arguments.extend(store.coordinates.iter().map(|at| self.index(at)));
@@ -175,7 +173,7 @@ impl Emitter<'_> {
             _ => (0, matrix.first.clone()),
         };
         let arguments = vec![
-            self.address(&first),
+            self.shared_address(&first),
             types::integer(leading),
             types::integer(i64::from(matrix.stride_bytes)),
             types::integer(swizzle),
@@ -298,7 +296,7 @@ impl Emitter<'_> {
             _ => "pack_bf16",
         };
         self.device.call(format!("{pack}("));
-        let mut arguments = vec![self.address(&store.destination)];
+        let mut arguments = vec![self.shared_address(&store.destination)];
         for pair in store.values.chunks(2) {
             let halves = pair.iter().map(|value| self.value(value)).collect();
             arguments.push(Expression::call(pack, halves));

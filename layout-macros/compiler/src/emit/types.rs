@@ -37,11 +37,6 @@ pub(super) fn small_floats() -> impl Iterator<Item = (&'static str, &'static str
     })
 }
 
-/// The type of an index.
-pub(super) fn index(wide: bool) -> &'static str {
-    if wide { "long long" } else { "int" }
-}
-
 /// The type that moves `width` elements at once, 2 to 16 bytes.
 pub(super) fn vector(elem: Elem, width: u32) -> &'static str {
     match (elem, width * elem.bytes()) {

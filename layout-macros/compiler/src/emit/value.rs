@@ -66,8 +66,7 @@ impl Emitter<'_> {
     pub(super) fn variable_elem(&self, variable: VarId) -> Elem {
         match self.tables.variable(variable).kind {
             VariableKind::Elem(elem) => elem,
-            VariableKind::Index { wide: true } => Elem::I64,
-            VariableKind::Index { wide: false } => Elem::I32,
+            VariableKind::Index(width) => width.elem(),
             VariableKind::Pointer(place) => self.tables.place(place).elem,
         }
     }
@@ -96,6 +95,21 @@ impl Emitter<'_> {
             Some(0) => self.base(access),
             _ => Expression::prefix("&", self.element(access)),
         }
+    }
+
+    /// The address of an access to the block's shared memory, as instructions take it.
+    pub(super) fn shared_address(&mut self, access: &Access) -> Expression {
+        let base = self.base(access);
+        match access.index.as_constant() {
+            Some(0) => self.shared_element(base, None),
+            _ => self.shared_element(base, Some(self.offset(access))),
+        }
+    }
+
+    /// `shared_address(array, index)`
+    pub(super) fn shared_element(&mut self, array: Expression, index: Option<Expression>) -> Expression {
+        self.device.call("shared_address(");
+        Expression::call("shared_address", [Some(array), index].into_iter().flatten().collect())
     }
 
     fn base(&self, access: &Access) -> Expression {

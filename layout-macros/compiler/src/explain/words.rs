@@ -2,18 +2,42 @@
 
 use crate::check::Checked;
 use crate::elem::Elem;
-use crate::index::{Atom, AtomId, Index, Monomial};
-use crate::ir::Special;
-use crate::program::{Access, Comparison, PlaceId, Reason, Space};
+use crate::index::{Atom, AtomId, Index, Monomial, VarId};
+use crate::ir::{BinaryOp, Special};
+use crate::program::{
+    Access, Comparison, Part, PlaceId, Reason, Space, Statement, StatementKind, Value, walk,
+};
+use crate::prove::Facts;
+use std::collections::HashMap;
 
 /// Words for the indices of a variant.
 pub(super) struct Words<'c> {
     checked: &'c Checked,
+    /// The values of the variables that the user's program has no names for.
+    values: HashMap<VarId, &'c Value<Access>>,
+    /// What holds in every launch, and in each round of a loop.
+    facts: Facts,
 }
 
 impl<'c> Words<'c> {
     pub(super) fn new(checked: &'c Checked) -> Words<'c> {
-        Words { checked }
+        let (mut values, mut facts) = (HashMap::new(), Facts::default());
+        checked.facts.iter().for_each(|fact| facts.assume(fact, true));
+        walk::statements(checked.body(), &mut |part| match part {
+            Part::Statement(Statement { kind: StatementKind::Let(variable, Some(value)), .. })
+                if checked.tables().variable(*variable).unnamed =>
+            {
+                values.insert(*variable, value);
+            }
+            Part::Statement(Statement { kind: StatementKind::For { variable, end, .. }, .. }) => {
+                if let Some(id) = checked.tables().atoms.find(&Atom::Variable(*variable, 0)) {
+                    let (left, right) = (Index::atom(id), end.clone());
+                    facts.assume(&Comparison { op: BinaryOp::Lt, left, right }, true);
+                }
+            }
+            _ => {}
+        });
+        Words { checked, values, facts }
     }
 
     pub(super) fn elem(&self, access: &Access) -> Elem {
@@ -94,37 +118,52 @@ impl<'c> Words<'c> {
             0 => loose.plus(-loose.offset()).unwrap_or(loose),
             _ => loose,
         };
-        let shown = if loose.as_constant() == Some(0) { index } else { &loose };
+        // What is a multiple in one round of a loop that the compiler wrote is one in each.
+        let shown = &self.per_round(if loose.as_constant() == Some(0) { index } else { &loose });
         let text = match shown.as_constant() {
             Some(number) => format!("{number} is no multiple of {by}"),
             None => format!("`{}` is not known to be a multiple of {by}", self.index(shown)),
         };
-        let mut dims: Vec<String> = Vec::new();
-        let mut strides = false;
-        let mut arguments: Vec<String> = Vec::new();
-        for id in shown.atoms() {
-            match atoms.atom(id) {
-                Atom::Dim { .. } => dims.push(self.atom(id).0),
-                Atom::Stride { .. } => strides = true,
-                Atom::Argument(_) => arguments.push(self.atom(id).0),
-                _ => {}
-            }
-        }
-        dims.dedup();
-        let help = match (dims.first(), strides, arguments.first()) {
-            (Some(dim), ..) => {
-                format!("promise it: `require({dim} % {by} == 0)`, or `variant_if({dim} % {by} == 0)`")
-            }
+        let strides = shown.atoms().any(|id| matches!(atoms.atom(id), Atom::Stride { .. }));
+        let argument = shown.atoms().find(|id| matches!(atoms.atom(*id), Atom::Argument(_)));
+        let help = match (self.promised(shown, by), strides, argument) {
+            (Some(promise), ..) => format!("promise it: `require({promise})`, or `variant_if({promise})`"),
             (None, true, _) => {
                 "take the tensor as `Pitched` or `Contiguous`: their rows are aligned in the variant for aligned tensors"
                     .into()
             }
-            (None, false, Some(name)) => {
-                format!("count `{name}` in vectors: pass a number of them and multiply by {by}")
+            (None, false, Some(id)) => {
+                format!("count `{}` in vectors: pass a number of them and multiply by {by}", self.atom(id).0)
             }
-            (None, false, None) => format!("let it be a multiple by its form: `{by} * i`"),
+            (None, false, None) => format!("let it be a product with a multiple of {by}"),
         };
         (text, help)
+    }
+
+    /// The index without the counters of loops that the compiler wrote.
+    fn per_round(&self, index: &Index) -> Index {
+        index.terms().iter().fold(Index::constant(index.offset()), |sum, (monomial, factor)| {
+            let others: Monomial = monomial.iter().copied().filter(|id| !self.is_counter(*id)).collect();
+            sum.add(&Index::product(&others, *factor)).unwrap_or(sum)
+        })
+    }
+
+    /// Which dimensions, being multiples, make an index one: of each term a factor, as few in all as there are; of equally good
+    /// ones the last, which is the extent of the inner mode. `None` where a term has no dimension.
+    fn promised(&self, index: &Index, by: i64) -> Option<String> {
+        let atoms = &self.checked.tables().atoms;
+        let is_dim = |id: &AtomId| matches!(atoms.atom(*id), Atom::Dim { .. });
+        let mut open: Vec<&Monomial> = index.terms().iter().map(|(monomial, _)| monomial).collect();
+        let mut chosen: Vec<AtomId> = Vec::new();
+        while !open.is_empty() {
+            let dims = open.iter().flat_map(|monomial| monomial.iter().copied().filter(is_dim));
+            let best = dims.max_by_key(|id| (open.iter().filter(|one| one.contains(id)).count(), *id))?;
+            open.retain(|monomial| !monomial.contains(&best));
+            chosen.push(best);
+        }
+        let promises: Vec<String> =
+            chosen.iter().map(|id| format!("{} % {by} == 0", self.atom(*id).0)).collect();
+        (index.offset() % by == 0 && !promises.is_empty()).then(|| promises.join(", "))
     }
 
     /// The conditions, and the way out.
@@ -137,22 +176,139 @@ impl<'c> Words<'c> {
             }
         }
         let verb = if texts.len() == 1 { "is" } else { "are" };
-        let first = conditions.first().map_or(String::new(), |condition| self.comparison(condition));
-        let dim = conditions.first().and_then(|condition| {
-            let atoms = &self.checked.tables().atoms;
-            let dim = |id: &AtomId| matches!(atoms.atom(*id), Atom::Dim { .. });
-            condition.right.atoms().chain(condition.left.atoms()).find(dim)
-        });
-        let promise = dim.map_or(String::new(), |dim| {
-            format!(", or promise whole tiles: `require({} % TILE == 0)`", self.atom(dim).0)
-        });
-        let help = format!("let the condition stand around it: `if {first} {{ .. }}`{promise}");
+        let all = texts.join(" && ").replace('`', "");
+        let whole: Option<Vec<String>> = conditions.iter().map(|condition| self.whole(condition)).collect();
+        let mut whole = whole.unwrap_or_default();
+        whole.sort();
+        whole.dedup();
+        let promise = match whole.is_empty() {
+            true => String::new(),
+            false => format!(", or promise whole tiles: `require({})`", whole.join(", ")),
+        };
+        let help = format!("let the condition stand around it: `if {all} {{ .. }}`{promise}");
         (format!("{} {verb}", texts.join(", ")), help)
     }
 
+    /// The condition on a dimension by which a comparison with it is proved: that it is a multiple of a number in the other side.
+    fn whole(&self, comparison: &Comparison) -> Option<String> {
+        let atoms = &self.checked.tables().atoms;
+        let Comparison { op: BinaryOp::Lt, left, right } = comparison else { return None };
+        let [(monomial, _)] = right.terms() else { return None };
+        let [id] = monomial.as_slice() else { return None };
+        if !matches!(atoms.atom(*id), Atom::Dim { .. }) || right.offset() != 0 {
+            return None;
+        }
+        let left = atoms.expand(left).ok()?;
+        let mut sizes: Vec<i64> =
+            left.terms().iter().map(|(_, factor)| *factor).filter(|by| *by > 1).collect();
+        sizes.sort_unstable();
+        let goal = right.sub(&left).ok()?.plus(-1).ok()?;
+        let size = sizes.into_iter().find(|by| {
+            let mut facts = self.facts.clone();
+            // Rounded up or not, the quotient of a multiple is exact.
+            atoms.iter().for_each(|(quotient, known)| {
+                let Atom::Div(n, d) = &known.atom else { return };
+                let more = n.sub(right).ok().and_then(|more| more.as_constant());
+                if d.as_constant() == Some(*by) && more.is_some_and(|more| (0..*by).contains(&more)) {
+                    right
+                        .add_scaled(&Index::atom(quotient), -by)
+                        .into_iter()
+                        .for_each(|fact| facts.add(fact));
+                }
+            });
+            facts.prove(atoms, &goal)
+        })?;
+        Some(format!("{} % {size} == 0", self.atom(*id).0))
+    }
+
+    /// A comparison as Rust; of a loop that the compiler wrote, in the round in which it is hardest to meet.
     fn comparison(&self, comparison: &Comparison) -> String {
         let Comparison { op, left, right } = comparison;
-        format!("{} {} {}", self.index(left), op.symbol(), self.index(right))
+        let (left, right) = match op {
+            BinaryOp::Lt | BinaryOp::Le => (self.last(left, true), self.last(right, false)),
+            BinaryOp::Gt | BinaryOp::Ge => (self.last(left, false), self.last(right, true)),
+            _ => (left.clone(), right.clone()),
+        };
+        format!("{} {} {}", self.index(&left), op.symbol(), self.index(&right))
+    }
+
+    /// The index at its largest, or smallest, number of rounds of loops that the compiler wrote.
+    fn last(&self, index: &Index, largest: bool) -> Index {
+        let atoms = &self.checked.tables().atoms;
+        let expanded = atoms.expand_where(index, &|id| self.is_unnamed(id)).unwrap_or_else(|_| index.clone());
+        let mut sum = Index::constant(expanded.offset());
+        for (monomial, factor) in expanded.terms() {
+            let (counters, others): (Monomial, Monomial) =
+                monomial.iter().partition(|id| self.is_counter(**id));
+            let at = |id: &AtomId| {
+                let range = atoms.facts(*id).range;
+                i64::try_from(if (*factor > 0) == largest { range.high } else { range.low }).unwrap_or(0)
+            };
+            let number = counters.iter().map(at).fold(*factor, i64::saturating_mul);
+            match sum.add(&Index::product(&others, number)) {
+                Ok(next) => sum = next,
+                Err(_) => return expanded,
+            }
+        }
+        sum
+    }
+
+    fn is_unnamed(&self, id: AtomId) -> bool {
+        let tables = self.checked.tables();
+        matches!(tables.atoms.atom(id), Atom::Variable(variable, _) if tables.variable(*variable).unnamed)
+    }
+
+    /// Whether it is the counter of a loop that the compiler wrote.
+    fn is_counter(&self, id: AtomId) -> bool {
+        let atoms = &self.checked.tables().atoms;
+        let has_value = |variable| self.values.contains_key(variable) || atoms.ways(id).is_some();
+        matches!(atoms.atom(id), Atom::Variable(variable, _) if self.is_unnamed(id) && !has_value(variable))
+            && atoms.facts(id).definition.is_none()
+            && atoms.facts(id).range.fits_i32()
+    }
+
+    /// A value as Rust, as far as it has a short form.
+    fn value(&self, value: &Value<Access>) -> String {
+        match value {
+            Value::Load(access) => format!("{}[[..]]", self.place(access.place)),
+            Value::Cast(_, inner) => self.value(inner),
+            Value::Variable(variable) => self.variable(*variable),
+            Value::Index(index, _) => self.factor(index),
+            Value::Argument(number, _) => self.argument(*number).to_owned(),
+            Value::Constant(constant) if constant.elem.is_integer() => constant.as_i128().to_string(),
+            Value::Binary(op, left, right) => {
+                format!("({} {} {})", self.value(left), op.symbol(), self.value(right))
+            }
+            Value::Constant(_)
+            | Value::Compare(_)
+            | Value::Unary(..)
+            | Value::Math(..)
+            | Value::Select(..) => "..".into(),
+        }
+    }
+
+    /// The user's name of a variable, or what it holds.
+    fn variable(&self, variable: VarId) -> String {
+        let tables = self.checked.tables();
+        let facts = tables.variable(variable);
+        if !facts.unnamed {
+            return facts.name.clone();
+        }
+        let id = tables.atoms.find(&Atom::Variable(variable, 0));
+        let definition = id.and_then(|id| tables.atoms.facts(id).definition.as_ref());
+        match (self.values.get(&variable), definition, id.and_then(|id| tables.atoms.ways(id))) {
+            (Some(value), ..) => self.value(value),
+            (None, Some(definition), _) => self.factor(definition),
+            (None, None, Some([first, second])) => {
+                let [first, second] = [first, second].map(|way| self.index(&way.value));
+                format!("(if .. {{ {first} }} else {{ {second} }})")
+            }
+            (None, None, None) => "..".into(),
+        }
+    }
+
+    fn argument(&self, number: u32) -> &str {
+        self.checked.plan().arguments.get(number as usize).map_or("..", |argument| argument.name.as_str())
     }
 
     /// An index as Rust.
@@ -199,8 +355,6 @@ impl<'c> Words<'c> {
     /// The name of an atom, and by what it is divided.
     fn atom(&self, id: AtomId) -> (String, i64) {
         let (tables, plan) = (self.checked.tables(), self.checked.plan());
-        let argument =
-            |number: u32| plan.arguments.get(number as usize).map_or("?", |argument| argument.name.as_str());
         let both = |left: &Index, right: &Index, op: &str| {
             (format!("({} {op} {})", self.factor(left), self.factor(right)), 1)
         };
@@ -218,10 +372,10 @@ impl<'c> Words<'c> {
                 (plan.dims.get(*dim as usize).cloned().unwrap_or_else(|| "?".into()), *divisor)
             }
             Atom::Stride { argument: number, mode, divisor } => {
-                (format!("(stride {mode} of {})", argument(*number)), *divisor)
+                (format!("{}.stride({mode})", self.argument(*number)), *divisor)
             }
-            Atom::Argument(number) => (argument(*number).to_owned(), 1),
-            Atom::Variable(variable, _) => (tables.variable(*variable).name.clone(), 1),
+            Atom::Argument(number) => (self.argument(*number).to_owned(), 1),
+            Atom::Variable(variable, _) => (self.variable(*variable), 1),
             Atom::Div(left, right) => both(left, right, "/"),
             Atom::Rem(left, right) => both(left, right, "%"),
             Atom::Xor(left, right) => both(left, right, "^"),
@@ -229,7 +383,11 @@ impl<'c> Words<'c> {
             Atom::Or(left, right) => both(left, right, "|"),
             Atom::Min(left, right) => (format!("min({}, {})", self.index(left), self.index(right)), 1),
             Atom::Max(left, right) => (format!("max({}, {})", self.index(left), self.index(right)), 1),
-            Atom::Wrapped { index, .. } => (format!("({} modulo 2^64)", self.index(index)), 1),
+            // What wraps is Rust's arithmetic; a sign that changes is a cast.
+            Atom::Wrapped { index, signed: false } if tables.atoms.range(index).low < 0 => {
+                (format!("({} as usize)", self.factor(index)), 1)
+            }
+            Atom::Wrapped { index, .. } => (self.factor(index), 1),
         }
     }
 

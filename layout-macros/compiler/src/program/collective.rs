@@ -1,4 +1,4 @@
-//! Collectives: what the threads of a warp compute together.
+//! Warp collectives: votes, shuffles, reductions, matches.
 //!
 //! Every lane takes part; otherwise the result is unspecified and the simulator reports it. A collective orders no access
 //! to memory.

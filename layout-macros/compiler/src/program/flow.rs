@@ -169,7 +169,7 @@ fn join<S: Lattice>(a: Option<S>, b: Option<S>) -> Option<S> {
     }
 }
 
-/// How many rounds a loop has, as far as its head says.
+/// The loop's trip count, as far as its header says.
 enum Trips {
     /// Perhaps none.
     Any,

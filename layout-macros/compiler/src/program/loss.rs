@@ -1,4 +1,4 @@
-//! What an access lost on its way to code, and why.
+//! Missed-optimisation remarks: what an access lost on its way to code, and why.
 //!
 //! Law: a loss is no part of the text and means nothing to the simulator. The check writes it down where it arises, so that
 //! [`explain`](crate::explain()) says of each access what the code does, not what a second analysis thinks.

@@ -1,4 +1,4 @@
-//! The program of a specialised kernel, for both of its levels.
+//! The IR after specialisation, for both of its levels.
 //!
 //! [`super::specialise::Specialised`] and [`super::check::Checked`] share their control flow and arithmetic and differ in two things, which are
 //! the parameters here: `A`, what a load and a store name (a coordinate of a view; or a place, an index, a mask), and

@@ -1,7 +1,7 @@
-//! Names: the variables of a thread, and places, the allocations that elements lie in.
+//! Names: the variables of a thread, and places: the allocations (memory objects) of elements, each in an address space.
 
 use crate::elem::Elem;
-use crate::index::VarId;
+use crate::index::{VarId, Width};
 use crate::origin::Origin;
 
 /// A place that holds elements, by its number in `places`.
@@ -15,6 +15,8 @@ pub struct Variable {
     pub name: String,
     /// What it holds.
     pub kind: VariableKind,
+    /// Whether the name is made for the text: the user's program has no name for the value.
+    pub unnamed: bool,
     /// Whether it is assigned after its declaration.
     pub mutable: bool,
     /// Where it is bound.
@@ -26,11 +28,8 @@ pub struct Variable {
 pub enum VariableKind {
     /// An element.
     Elem(Elem),
-    /// An index; `wide` takes 64 bits.
-    Index {
-        /// Whether it takes 64 bits.
-        wide: bool,
-    },
+    /// An index.
+    Index(Width),
     /// The element of a place from which a view's offsets count.
     Pointer(PlaceId),
 }

@@ -1,4 +1,4 @@
-//! What orders asynchronous work: waits, commits, fences, arrivals.
+//! Synchronisation operations of asynchronous work: waits, commits, fences, arrivals.
 //!
 //! Source: PTX ISA, "mbarrier", "cp.async", "cp.async.bulk", "wgmma", "griddepcontrol".
 

@@ -5,7 +5,7 @@ use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileOperation;
 use super::vocabulary::Call;
 use crate::elem::Elem;
-use crate::index::{Index, VarId};
+use crate::index::{Index, VarId, Width};
 use crate::intrinsic::Intrinsic;
 use crate::ir::{BinaryOp, Special, TypeRef};
 use crate::origin::Origin;
@@ -207,7 +207,7 @@ impl Evaluator<'_> {
                 "ranks count from 0; the attribute says how many: `cluster = [4, 1, 1]`",
             );
         }
-        let var = self.variable("rank", VariableKind::Index { wide: false }, false, origin);
+        let var = self.unnamed("rank", VariableKind::Index(Width::Int), false, origin);
         self.push(origin, StatementKind::LetIndex(var, rank.clone()));
         let id = PlaceId(self.tables.places.len() as u32);
         self.tables.places.push(Place { space: Space::Remote { of: view.place, rank: var }, ..place });
@@ -321,7 +321,7 @@ impl Evaluator<'_> {
     /// Two variables: the stage, and the phase, the number of rounds modulo 2.
     fn pipeline(&mut self, stages: i64, origin: Origin) -> Outcome<Datum> {
         let mut declare = |name: &str, last: i64| {
-            let var = self.variable(name, VariableKind::Index { wide: false }, true, origin);
+            let var = self.variable(name, VariableKind::Index(Width::Int), true, origin);
             self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
             self.bounded.insert(var, last);
             self.forget(var);

@@ -189,7 +189,7 @@ impl Evaluator<'_> {
             coordinates.push(match index.as_constant() {
                 Some(number) => Index::constant(number.clamp(-farthest, farthest)),
                 None if far(index.offset()) || index.terms().iter().any(|(_, factor)| far(*factor)) => {
-                    self.name_index("far", &index, origin)
+                    self.unnamed_index("far", &index, origin)
                 }
                 None => index,
             });

@@ -8,7 +8,7 @@ use super::expression::leaves;
 use super::tile::{TileAccess, TileOperation};
 use crate::arch::Feature;
 use crate::elem::Elem;
-use crate::index::{Atom, Index, IndexOverflow, Range, VarId};
+use crate::index::{Atom, Index, IndexOverflow, Range, VarId, Width};
 use crate::ir::{ExprId, Kernel, LocalId, TypeRef};
 use crate::origin::{Errors, KernelError, Origin};
 use crate::params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};
@@ -21,13 +21,19 @@ use std::collections::{HashMap, HashSet};
 const TAME: i64 = 1 << 51;
 /// The most by which an assignment may move an index away from zero.
 const GROWTH: i64 = 1 << 16;
+/// A number of 32 bits beyond every dimension of a narrow variant, with room for what is added to it.
+const SHORT: i64 = i32::MAX as i64 - (1 << 19);
 
 /// What is assumed of a mutable index. An assignment that breaks it takes the next weaker one; then the evaluation begins
 /// anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Course {
-    /// It is not negative, and not beyond [`TAME`].
+    /// It is not negative, and not beyond [`SHORT`].
     #[default]
+    Short,
+    /// It is not negative, and not beyond 32 bits.
+    Word,
+    /// It is not negative, and not beyond [`TAME`].
     Natural,
     /// It is not further from zero than [`TAME`].
     Tame,
@@ -93,7 +99,7 @@ pub(super) struct Evaluator<'k> {
     pub last_version: u32,
     /// Mutable index variables that stay between 0 and a number.
     pub bounded: HashMap<VarId, i64>,
-    /// The courses of mutable indices that are not [`Course::Natural`]. They are found one by one; the evaluation begins
+    /// The courses of mutable indices that are not [`Course::Short`]. They are found one by one; the evaluation begins
     /// anew with each.
     pub courses: HashMap<LocalId, Course>,
     /// The range of each mutable index variable, and whether it holds the bits of a `usize`.
@@ -131,8 +137,6 @@ pub(super) struct Evaluator<'k> {
     pub decided: Vec<(VarId, f64, Elem)>,
     /// For each `let x;` the variables that it became: they are declared where it stands.
     pub later: HashMap<VarId, Vec<VarId>>,
-    /// Variables that a member of the vocabulary made: a `let` of one gives it the user's name.
-    pub unnamed: HashSet<VarId>,
     /// A promised divisor of each dimension.
     pub dim_divisors: Vec<i64>,
     /// Each dimension as an index.
@@ -223,8 +227,23 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> VarId {
         let id = VarId(self.tables.variables.len() as u32);
-        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable, origin });
+        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable, origin, unnamed: false });
         id
+    }
+
+    /// A variable for a value that the user's program has no name for; a `let` may give it one.
+    pub(super) fn unnamed(&mut self, name: &str, kind: VariableKind, mutable: bool, origin: Origin) -> VarId {
+        let var = self.variable(name, kind, mutable, origin);
+        self.tables.variables[var.0 as usize].unnamed = true;
+        var
+    }
+
+    /// An index as it is now, which the user's program has no name for.
+    pub(super) fn unnamed_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
+        let first = self.tables.variables.len();
+        let copy = self.name_index(name, index, origin);
+        self.tables.variables[first..].iter_mut().for_each(|variable| variable.unnamed = true);
+        copy
     }
 
     /// The largest dimension of this variant.
@@ -297,7 +316,7 @@ impl Evaluator<'_> {
         let held = self.tables.atoms.signed(index);
         let range = self.tables.atoms.range(&held);
         let divisor = self.tables.atoms.divisor(&held);
-        let kind = VariableKind::Index { wide: !range.fits_i32() };
+        let kind = VariableKind::Index(Width::of(range));
         let var = self.variable(name, kind, false, origin);
         self.push(origin, StatementKind::LetIndex(var, held.clone()));
         let atoms = &mut self.tables.atoms;
@@ -338,14 +357,18 @@ impl Evaluator<'_> {
         let within = |bound: bool, rest: Result<Index, IndexOverflow>| {
             bound || rest.is_ok_and(|rest| self.facts.prove(&self.tables.atoms, &rest))
         };
-        let below = within(range.high <= i128::from(most), index.scale(-1).and_then(|rest| rest.plus(most)));
-        let near = below && within(range.low >= -i128::from(most), index.plus(most));
+        let below = |most: i64| {
+            within(range.high <= i128::from(most), index.scale(-1).and_then(|rest| rest.plus(most)))
+        };
         let natural = within(range.low >= 0, Ok(index.clone()));
-        let course = match (near, natural) {
-            (true, true) => Course::Natural,
-            (true, false) => Course::Tame,
-            (false, true) => Course::Usize,
-            (false, false) => Course::Isize,
+        let near = || below(most) && within(range.low >= -i128::from(most), index.plus(most));
+        let course = match natural {
+            true if below(SHORT) => Course::Short,
+            true if below(u32::MAX.into()) => Course::Word,
+            true if below(most) => Course::Natural,
+            true => Course::Usize,
+            false if near() => Course::Tame,
+            false => Course::Isize,
         };
         let known = self.courses.entry(local).or_default();
         *known = match (course, *known) {
@@ -364,11 +387,19 @@ impl Evaluator<'_> {
         self.owners.insert(var, local);
     }
 
+    /// The machine type of a mutable index.
+    pub(super) fn supposed_width(&self, local: LocalId) -> Width {
+        Width::of(self.supposed_of(local).0)
+    }
+
     /// The interval of a mutable index, and whether it holds the bits of a `usize`.
     fn supposed_of(&self, local: LocalId) -> (Range, bool) {
         let most = i128::from(TAME);
+        let natural = |most: i64| (Range::new(0, most.into()), false);
         match self.courses.get(&local).copied().unwrap_or_default() {
-            Course::Natural => (Range::new(0, most), false),
+            Course::Short => natural(SHORT),
+            Course::Word => natural(u32::MAX.into()),
+            Course::Natural => natural(TAME),
             Course::Tame => (Range::new(-most, most), false),
             Course::Usize => (Range::signed(), true),
             Course::Isize => (Range::signed(), false),
@@ -385,18 +416,54 @@ impl Evaluator<'_> {
 
     /// A value of a thread as an index: it gets a name, since it may change later.
     pub(super) fn index_from_value(&mut self, value: Value<TileAccess>, elem: Elem, origin: Origin) -> Index {
+        if let Value::Variable(var) = &value
+            && let Some(index) = self.index_of_variable(*var)
+        {
+            return index;
+        }
         // A variable is signed: what of a `u64` is beyond is read from it as natural again.
         let known = self.value_range(&value, elem);
         let (low, high) = Elem::I64.limits();
         let natural = elem == Elem::U64 && known.high > high;
         let range = if natural { Range::new(low, high) } else { known };
-        let held = if range.fits_i32() { Elem::I32 } else { Elem::I64 };
+        let held = Width::of(range).elem();
         let value = if held == elem { value } else { Value::Cast(held, Box::new(value)) };
-        let var = self.variable("position", VariableKind::Elem(held), false, origin);
+        let var = self.unnamed("position", VariableKind::Elem(held), false, origin);
         self.decides(var, &[&value], &[]);
         self.push(origin, StatementKind::Let(var, Some(value)));
         let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
         if natural { self.tables.atoms.natural(&index) } else { index }
+    }
+
+    /// A variable of an integer type that does not change, as an index: what a condition says of it holds for the index.
+    pub(super) fn index_of_variable(&mut self, var: VarId) -> Option<Index> {
+        let facts = self.tables.variable(var);
+        let VariableKind::Elem(elem) = facts.kind else { return None };
+        if facts.mutable || !elem.is_integer() {
+            return None;
+        }
+        let range = self.value_range(&Value::Variable(var), elem);
+        let atom = |this: &mut Self| this.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None);
+        range.fits_i64().then(|| Index::atom(atom(self)))
+    }
+
+    /// The integer variables that a condition compares become known as indices.
+    pub(super) fn note_compared(&mut self, condition: &Value<TileAccess>) {
+        match condition {
+            Value::Binary(_, left, right) => {
+                [left, right].into_iter().for_each(|side| self.note_compared(side))
+            }
+            Value::Unary(_, inner) => self.note_compared(inner),
+            Value::Variable(var) => drop(self.index_of_variable(*var)),
+            Value::Constant(_)
+            | Value::Argument(..)
+            | Value::Index(..)
+            | Value::Compare(_)
+            | Value::Load(_)
+            | Value::Cast(..)
+            | Value::Math(..)
+            | Value::Select(..) => {}
+        }
     }
 
     /// What registers hold of a mutable index, as far as it is assumed.
@@ -407,7 +474,7 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> Index {
         let (range, natural) = self.supposed_of(local);
-        let var = self.variable("position", VariableKind::Elem(Elem::I64), false, origin);
+        let var = self.unnamed("position", VariableKind::Elem(Elem::I64), false, origin);
         self.push(origin, StatementKind::Let(var, Some(value)));
         let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
         if natural { self.tables.atoms.natural(&index) } else { index }

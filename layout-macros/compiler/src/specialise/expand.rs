@@ -12,7 +12,7 @@ use crate::index::{Atom, AtomId, Index, Range, VarId};
 use crate::ir::{Block, LocalId, Seen, StatementKind as Ast};
 use crate::origin::Errors;
 use crate::program::{Tables, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The most indices of one value that are followed.
 const MAX_DECIDING: usize = 16;
@@ -29,7 +29,6 @@ struct Checkpoint {
     copies: Vec<(VarId, VarId)>,
     decided: Vec<(VarId, f64, Elem)>,
     later: HashMap<VarId, Vec<VarId>>,
-    unnamed: HashSet<VarId>,
     owners: HashMap<VarId, LocalId>,
     intervals: HashMap<VarId, Range>,
     present: HashMap<VarId, Range>,
@@ -50,7 +49,6 @@ impl Evaluator<'_> {
             copies: self.copies.clone(),
             decided: self.decided.clone(),
             later: self.later.clone(),
-            unnamed: self.unnamed.clone(),
             owners: self.owners.clone(),
             intervals: self.intervals.clone(),
             present: self.present.clone(),
@@ -70,7 +68,6 @@ impl Evaluator<'_> {
         self.copies = before.copies;
         self.decided = before.decided;
         self.later = before.later;
-        self.unnamed = before.unnamed;
         self.owners = before.owners;
         self.intervals = before.intervals;
         self.present = before.present;

@@ -5,11 +5,12 @@ use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::registers::Spot;
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem, Known};
-use crate::index::{Atom, Index, Range, VarId};
+use crate::index::{Atom, Index, Range, VarId, Way, Width};
 use crate::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::origin::Origin;
 use crate::params::ParamValue;
 use crate::program::{BarrierAt, Comparison, StatementKind, Value, VariableKind};
+use crate::prove::Facts;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -296,15 +297,28 @@ impl Evaluator<'_> {
         }
     }
 
+    /// A variable without a name of the user's gets one.
+    fn give_name(&mut self, var: VarId, name: &str) {
+        let variable = &mut self.tables.variables[var.0 as usize];
+        if std::mem::take(&mut variable.unnamed) {
+            name.clone_into(&mut variable.name);
+        }
+    }
+
     /// A value that is evaluated once, here: it gets a variable unless it is known or is one.
     pub(super) fn hold(&mut self, name: &str, value: Datum, origin: Origin) -> Datum {
         match value {
-            Datum::Index(index) => Datum::Index(self.name_index(name, &index, origin)),
+            Datum::Index(index) => {
+                if let Some(var) = self.tables.atoms.own_variable(&index) {
+                    self.give_name(var, name);
+                }
+                Datum::Index(self.name_index(name, &index, origin))
+            }
             Datum::Scalar(value, elem) => {
                 if let Value::Variable(var) = &value
-                    && self.unnamed.remove(var)
+                    && !self.tables.variable(*var).mutable
                 {
-                    name.clone_into(&mut self.tables.variables[var.0 as usize].name);
+                    self.give_name(*var, name);
                 }
                 let known = match &value {
                     Value::Constant(_) | Value::Argument(..) => true,
@@ -421,6 +435,7 @@ impl Evaluator<'_> {
         body: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let before = self.facts.len();
+        self.note_compared(condition);
         self.facts.assume_condition(&self.tables.atoms, condition, holds);
         let value = body(self);
         self.facts.truncate(before);
@@ -547,8 +562,7 @@ impl Evaluator<'_> {
             }
             (Datum::Index(_), Datum::Index(_)) if self.ask_condition(condition) => Err(Failed),
             (Datum::Index(a), Datum::Index(b)) => {
-                let wide = VariableKind::Index { wide: true };
-                let var = self.variable("chosen", wide, true, origin);
+                let var = self.unnamed("chosen", VariableKind::Index(Width::Long), true, origin);
                 self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
                 self.decides(var, &[condition], &[&a, &b]);
                 let assign = |index| crate::program::Statement {
@@ -565,8 +579,15 @@ impl Evaluator<'_> {
                     _ => atoms.range(&a).union(atoms.range(&b)),
                 };
                 let divisor = crate::arith::gcd(atoms.divisor(&a), atoms.divisor(&b)).max(1);
-                self.tables.variables[var.0 as usize].kind = VariableKind::Index { wide: !range.fits_i32() };
-                let chosen = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None));
+                self.tables.variables[var.0 as usize].kind = VariableKind::Index(Width::of(range));
+                let id = atoms.intern(Atom::Variable(var, 0), range, divisor, None);
+                let ways = [(true, a), (false, b)].map(|(holds, value)| {
+                    let mut facts = Facts::default();
+                    facts.assume_condition(atoms, condition, holds);
+                    Way { facts: facts.known(), value }
+                });
+                atoms.select(id, ways);
+                let chosen = Index::atom(id);
                 Ok(Datum::Index(if natural { atoms.natural(&chosen) } else { chosen }))
             }
             (first @ Datum::Borrowed(_), second @ Datum::Borrowed(_)) => {

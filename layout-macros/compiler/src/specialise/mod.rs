@@ -173,7 +173,6 @@ fn evaluator<'k>(
         copies: Vec::new(),
         decided: Vec::new(),
         later: HashMap::new(),
-        unnamed: HashSet::new(),
         dim_divisors: vec![1; kernel.dims.len()],
         dims: Vec::new(),
         arguments: Vec::new(),

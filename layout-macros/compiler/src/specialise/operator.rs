@@ -114,7 +114,7 @@ impl Evaluator<'_> {
             return Ok(Datum::Bool(!both));
         };
         let var =
-            self.variable(if both { "both" } else { "either" }, VariableKind::Elem(Elem::Bool), true, origin);
+            self.unnamed(if both { "both" } else { "either" }, VariableKind::Elem(Elem::Bool), true, origin);
         self.push(origin, StatementKind::Let(var, Some(Value::Constant(Constant::bool(!both)))));
         inside.push(Statement { kind: StatementKind::Assign(var, right), origin });
         self.push(origin, StatementKind::If(condition, inside, Vec::new()));

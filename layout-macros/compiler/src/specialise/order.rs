@@ -84,7 +84,7 @@ impl Evaluator<'_> {
             assigned.into_iter().map(|atom| (atom, self.copied(atom, origin))).collect();
         match self.tables.atoms.replace(index, &copies) {
             Ok(replaced) => replaced,
-            Err(IndexOverflow) => self.name_index("before", index, origin),
+            Err(IndexOverflow) => self.unnamed_index("before", index, origin),
         }
     }
 

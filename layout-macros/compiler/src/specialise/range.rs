@@ -1,4 +1,4 @@
-//! Ranges of numbers: the interval of an operator's result, and what assignments and branches say of a mutable index.
+//! Value-range analysis: the interval of an operator's result, and what assignments and branches say of a mutable index.
 //!
 //! Law: the interval holds in every run. A value that becomes an index keeps its interval, so `(key & 255) as usize` needs
 //! no mask. The interval of a mutable index is that of its present value. At a loop's head the interval of a counter that
@@ -79,7 +79,7 @@ impl Evaluator<'_> {
             Value::Argument(_, elem) | Value::Index(_, elem) | Value::Cast(elem, _) => *elem,
             Value::Variable(var) => match self.tables.variable(*var).kind {
                 VariableKind::Elem(elem) => elem,
-                VariableKind::Index { .. } | VariableKind::Pointer(_) => return None,
+                VariableKind::Index(_) | VariableKind::Pointer(_) => return None,
             },
             Value::Load(access) => self.tables.place(access.view.place).elem,
             Value::Binary(op, ..) if op.is_comparison() => Elem::Bool,
@@ -181,7 +181,7 @@ impl Evaluator<'_> {
 
     /// The intervals of mutable indices as they are now.
     pub(super) fn present_of(&self, vars: &[VarId]) -> HashMap<VarId, Range> {
-        let index = |var: &&VarId| matches!(self.tables.variable(**var).kind, VariableKind::Index { .. });
+        let index = |var: &&VarId| matches!(self.tables.variable(**var).kind, VariableKind::Index(_));
         vars.iter().filter(index).map(|var| (*var, self.tight_variable(*var))).collect()
     }
 

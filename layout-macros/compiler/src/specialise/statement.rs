@@ -7,7 +7,7 @@ use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::expression::leaves;
 use crate::arith::gcd;
 use crate::elem::{Constant, Elem};
-use crate::index::{Atom, Atoms, Index, Range, VarId};
+use crate::index::{Atom, Atoms, Index, Range, VarId, Width};
 use crate::ir::{
     Annotation, Block, ExprId, LocalId, Pattern, Statement, StatementKind as Ast, TypeRef, UnaryOp,
 };
@@ -333,8 +333,8 @@ impl Evaluator<'_> {
         let divisor = kept(atoms, &first, step);
         let kernel = self.kernel;
         let name = kernel.locals[local.0 as usize].name.clone();
-        let wide = !self.held(&first, &last, step, reversed).union(range).fits_i32();
-        let var = self.variable(&name, VariableKind::Index { wide }, false, origin);
+        let width = Width::of(self.held(&first, &last, step, reversed).union(range));
+        let var = self.variable(&name, VariableKind::Index(width), false, origin);
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, None));
         let counted = match of {
             None => Datum::Index(atom),
@@ -470,7 +470,7 @@ impl Evaluator<'_> {
         // Rust stops at a step of zero.
         let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
         let stride = self.index(origin, stride)?;
-        let stride = self.name_index("step", &stride, origin);
+        let stride = self.unnamed_index("step", &stride, origin);
         let span = self.tables.atoms.sum(&last, &first, -1);
         let span = self.index(origin, span)?;
         let span = self.tables.atoms.extremum(&span, &Index::constant(0), true);
@@ -480,14 +480,14 @@ impl Evaluator<'_> {
         let high = self.tables.atoms.range(&rounds).high;
         let count = Range::new(0, (high - 1).max(0));
         let name = self.kernel.locals[local.0 as usize].name.clone();
-        let round = self.variable("round", VariableKind::Index { wide: !count.fits_i32() }, false, origin);
+        let round = self.unnamed("round", VariableKind::Index(Width::of(count)), false, origin);
         let at = Index::atom(self.tables.atoms.intern(Atom::Variable(round, 0), count, 1, None));
         let place = self.index(origin, at.mul(&stride))?;
         let place = self.index(origin, first.add(&place))?;
         self.loops += 1;
         self.heads.push(rings.clone());
         let (inside, result) = self.nested(|this| {
-            let var = this.variable(&name, VariableKind::Index { wide: !range.fits_i32() }, false, origin);
+            let var = this.variable(&name, VariableKind::Index(Width::of(range)), false, origin);
             this.push(origin, StatementKind::LetIndex(var, place.clone()));
             let atom = Index::atom(this.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
             let value = match of {

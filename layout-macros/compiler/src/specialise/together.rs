@@ -101,9 +101,8 @@ impl Evaluator<'_> {
             Intrinsic::BlockSum | Intrinsic::BlockMax | Intrinsic::BlockMin | Intrinsic::BlockPrefixSum
         );
         let called = if collective == Collective::ElectOne { "elected" } else { name };
-        let var = self.variable(called, VariableKind::Elem(result), false, origin);
+        let var = self.unnamed(called, VariableKind::Elem(result), false, origin);
         self.push(origin, StatementKind::Collective(var, collective, parts));
-        self.unnamed.insert(var);
         let value = Value::Variable(var);
         let value =
             if block { self.over_warps(collective, value, elem, threads / LANES, origin)? } else { value };
@@ -205,7 +204,7 @@ impl Evaluator<'_> {
             Collective::Min => Value::Math(Math::Min, vec![all, load(at)]),
             _ => Value::Binary(BinaryOp::Add, Box::new(all), Box::new(load(at))),
         });
-        let var = self.variable("of_block", VariableKind::Elem(elem), false, origin);
+        let var = self.unnamed("of_block", VariableKind::Elem(elem), false, origin);
         self.push(
             origin,
             match warps {
@@ -220,7 +219,6 @@ impl Evaluator<'_> {
             },
         );
         self.push(origin, StatementKind::Barrier(Participants::Block));
-        self.unnamed.insert(var);
         Ok(Value::Variable(var))
     }
 
@@ -253,8 +251,7 @@ impl Evaluator<'_> {
             return Ok(Datum::Unit);
         }
         let old = if let AtomicChange::Load(_) = change { "seen" } else { "before" };
-        let var = self.variable(old, VariableKind::Elem(elem), false, origin);
-        self.unnamed.insert(var);
+        let var = self.unnamed(old, VariableKind::Elem(elem), false, origin);
         self.push(origin, StatementKind::Atomic { change, scope, target, values, old: Some(var) });
         Ok(Datum::Scalar(Value::Variable(var), elem))
     }

@@ -32,7 +32,8 @@ impl Evaluator<'_> {
         }
         match datum {
             Datum::Index(index) => {
-                let var = self.variable(&local.name, VariableKind::Index { wide: true }, true, local.origin);
+                let width = self.supposed_width(id);
+                let var = self.variable(&local.name, VariableKind::Index(width), true, local.origin);
                 self.supposed(id, var);
                 let index = self.taken(id, &index);
                 let range = self.tight(&index);
@@ -109,7 +110,7 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> Binding {
         let name = &self.kernel.locals[local.0 as usize].name;
-        let kind = elem.map_or(VariableKind::Index { wide: true }, VariableKind::Elem);
+        let kind = elem.map_or(VariableKind::Index(self.supposed_width(local)), VariableKind::Elem);
         let var = self.variable(name, kind, true, origin);
         self.later.entry(marker).or_default().push(var);
         match elem {
@@ -165,7 +166,7 @@ impl Evaluator<'_> {
     pub(super) fn forget_late(&mut self) {
         let late: Vec<VarId> = self.later.values().flatten().copied().collect();
         for var in late {
-            if matches!(self.tables.variable(var).kind, VariableKind::Index { .. }) {
+            if matches!(self.tables.variable(var).kind, VariableKind::Index(_)) {
                 self.forget(var);
             }
         }
@@ -203,7 +204,7 @@ impl Evaluator<'_> {
             Binding::Value(Datum::Scalar(Value::Variable(var), _)) | Binding::Element(var) => {
                 match self.tables.variable(*var).kind {
                     VariableKind::Elem(elem) => Ok(Datum::Scalar(Value::Variable(*var), elem)),
-                    VariableKind::Index { .. } | VariableKind::Pointer(_) => Err(Failed),
+                    VariableKind::Index(_) | VariableKind::Pointer(_) => Err(Failed),
                 }
             }
             Binding::Value(datum) => Ok(datum.clone()),
@@ -424,7 +425,7 @@ pub(super) fn settle(
                 out.extend(later[marker].iter().map(|var| {
                     let kind = match kinds(*var) {
                         VariableKind::Elem(_) => StatementKind::Let(*var, None),
-                        VariableKind::Index { .. } | VariableKind::Pointer(_) => {
+                        VariableKind::Index(_) | VariableKind::Pointer(_) => {
                             StatementKind::LetIndex(*var, Index::constant(0))
                         }
                     };

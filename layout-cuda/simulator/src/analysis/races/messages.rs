@@ -2,6 +2,7 @@
 
 use super::{Hazard, RaceState};
 use crate::bytecode::{LANES, Target};
+use crate::findings::Message;
 use crate::machine::Machine;
 use crate::memory::tensor_map::PIECE;
 use crate::report::FindingKind;
@@ -57,6 +58,7 @@ impl RaceState<'_> {
         }
         let access = format!("{what} of element {index} of `{name}`");
         if let Some((found, message)) = describe(hazard, &access, race, machine) {
+            let message = Message::with_line(message, other_line(hazard, machine));
             machine.report(found, number, warp.number, lanes, Some(index), |_| message);
         }
     }
@@ -97,7 +99,7 @@ impl RaceState<'_> {
                 machine.diagnostics.borrow_mut().findings.explain(
                     (FindingKind::Uninitialised, uninitialised_reads),
                     race,
-                    message,
+                    Message::with_line(message, known.line),
                 );
             }
             _ => {}
@@ -173,7 +175,27 @@ impl RaceState<'_> {
             }
         };
         let lanes = 1 << warp.active.trailing_zeros().min(31);
+        let message = Message::with_line(message, other_line(hazard, machine));
         machine.report(kind, site, warp.number, lanes, Some(index), |_| message);
+    }
+}
+
+/// The line of the conflicting access; 0 if it is unknown.
+fn other_line(hazard: Hazard, machine: &Machine<'_>) -> u32 {
+    match hazard {
+        Hazard::Writer { site, .. } | Hazard::Unfenced { site, .. } if site != 0 => {
+            machine.launch.program.sites.get(site as usize).map_or(0, |site| site.line)
+        }
+        Hazard::Writer { .. }
+        | Hazard::Unfenced { .. }
+        | Hazard::Uninitialised
+        | Hazard::InFlight
+        | Hazard::Unread { .. }
+        | Hazard::Reader { .. }
+        | Hazard::OtherBlock { .. }
+        | Hazard::Narrow { .. }
+        | Hazard::Hidden { .. }
+        | Hazard::PendingRead { .. } => 0,
     }
 }
 

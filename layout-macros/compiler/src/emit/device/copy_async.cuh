@@ -1,24 +1,21 @@
 // Asynchronous copies from global to shared memory (cp.async, sm_80 and later).
 
 // 4 bytes, through L1; where `valid` does not hold nothing is read and zeros are written.
-__device__ __forceinline__ void copy_async_4(void* shared, const void* global, bool valid = true) {
-    unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
+__device__ __forceinline__ void copy_async_4(unsigned int shared, const void* global, bool valid = true) {
     int bytes = valid ? 4 : 0;
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(global), "r"(bytes) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(global), "r"(bytes) : "memory");
 }
 
 // 8 bytes, through L1; where `valid` does not hold nothing is read and zeros are written.
-__device__ __forceinline__ void copy_async_8(void* shared, const void* global, bool valid = true) {
-    unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
+__device__ __forceinline__ void copy_async_8(unsigned int shared, const void* global, bool valid = true) {
     int bytes = valid ? 8 : 0;
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(address), "l"(global), "r"(bytes) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared), "l"(global), "r"(bytes) : "memory");
 }
 
 // 16 bytes, past L1; where `valid` does not hold nothing is read and zeros are written.
-__device__ __forceinline__ void copy_async_16(void* shared, const void* global, bool valid = true) {
-    unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
+__device__ __forceinline__ void copy_async_16(unsigned int shared, const void* global, bool valid = true) {
     int bytes = valid ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(bytes) : "memory");
 }
 
 // Closes this thread's group of copies.

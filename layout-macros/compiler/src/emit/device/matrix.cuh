@@ -3,9 +3,8 @@
 // Where a matrix lies in shared memory: bytes to its next columns and to its next eight rows, and the swizzle (1: over
 // 128 bytes, 2: over 64, 3: over 32).
 __device__ __forceinline__ unsigned long long matrix_descriptor(
-    const void* shared, unsigned int leading, unsigned int stride, unsigned long long swizzle) {
-    unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
-    unsigned long long low = (address & 0x3ffff) >> 4 | leading >> 4 << 16;
+    unsigned int shared, unsigned int leading, unsigned int stride, unsigned long long swizzle) {
+    unsigned long long low = (shared & 0x3ffff) >> 4 | leading >> 4 << 16;
     return low | (unsigned long long)(stride >> 4) << 32 | swizzle << 62;
 }
 
@@ -55,9 +54,8 @@ __device__ __forceinline__ unsigned int pack_f16(float low, float high) {
 
 // Stores four matrices of 8 x 8 of 2-byte elements; lane `l` gives row `l % 8` of matrix `l / 8`.
 __device__ __forceinline__ void store_matrix(
-    void* row, unsigned int first, unsigned int second, unsigned int third, unsigned int fourth) {
-    unsigned int address = (unsigned int)__cvta_generic_to_shared(row);
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(first),
+    unsigned int row, unsigned int first, unsigned int second, unsigned int third, unsigned int fourth) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(first),
                  "r"(second), "r"(third), "r"(fourth)
                  : "memory");
 }

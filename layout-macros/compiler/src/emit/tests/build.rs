@@ -4,7 +4,7 @@
 
 use crate::check::Checked;
 use crate::elem::{Constant, Elem};
-use crate::index::{Atom, AtomId, Atoms, Index, Range, VarId};
+use crate::index::{Atom, AtomId, Atoms, Index, Range, VarId, Width};
 use crate::ir::{BinaryOp, Special};
 use crate::launch::{KernelParameter, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::origin::{Origin, Position};
@@ -163,14 +163,14 @@ impl Build {
     /// A variable.
     pub(super) fn variable(&mut self, name: &str, kind: VariableKind) -> VarId {
         let (name, origin) = (name.to_owned(), Origin(0));
-        self.tables.variables.push(Variable { name, kind, mutable: false, origin });
+        self.tables.variables.push(Variable { name, kind, mutable: false, origin, unnamed: false });
         VarId(self.tables.variables.len() as u32 - 1)
     }
 
     /// An index variable, also as an index.
     pub(super) fn index(&mut self, name: &str, low: i64, high: i64) -> (VarId, Index) {
-        let wide = high > i32::MAX.into();
-        let variable = self.variable(name, VariableKind::Index { wide });
+        let width = Width::of(Range::new(low.into(), high.into()));
+        let variable = self.variable(name, VariableKind::Index(width));
         (variable, self.atom(Atom::Variable(variable, 0), low, high))
     }
 
@@ -218,6 +218,7 @@ impl Build {
             head: Head { entry: entry.to_owned(), ..Head::default() },
             plan: self.plan,
             tables: self.tables,
+            facts: Vec::new(),
             body,
         }
     }

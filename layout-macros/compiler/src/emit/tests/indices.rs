@@ -132,7 +132,7 @@ fn no_step_overflows_where_steps_are_proved() {
         "(long long)big + 1",
         "(long long)big * 4 + row",
         "(long long)row + big + M",
-        "((long long)big + 3) / 4",
+        "((long long)big + 3) >> 2",
         "min(M, 64)",
         "1099511627776LL",
     ];
@@ -142,7 +142,7 @@ fn no_step_overflows_where_steps_are_proved() {
         "(long long)big + 1",
         "(long long)big * 4 + row",
         "(long long)row + big + M",
-        "((long long)big + 3) / 4",
+        "((long long)big + 3) >> 2",
         "min(M, 64LL)",
         "1099511627776LL",
     ];

@@ -4,15 +4,15 @@
 use super::build::*;
 use crate::emit::index::{Scope, Steps};
 use crate::emit::names::{Name, Names};
-use crate::index::{Atom, AtomId, Index};
+use crate::index::{Atom, AtomId, Index, Range, Width};
 use crate::program::Tables;
 use std::collections::BTreeMap;
 
-/// A value of C: of type `long long` where `wide`, else `int`.
+/// A value of C.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Number {
     value: i128,
-    wide: bool,
+    width: Width,
 }
 
 /// Reads an expression as C does, and fails on a step that leaves its type.
@@ -27,7 +27,7 @@ impl Reader<'_> {
     }
 
     fn infix(&mut self, level: usize) -> Result<Number, String> {
-        const LEVELS: [&[&str]; 5] = [&["|"], &["^"], &["&"], &["+", "-"], &["*", "/", "%"]];
+        const LEVELS: [&[&str]; 6] = [&["|"], &["^"], &["&"], &[">>"], &["+", "-"], &["*", "/", "%"]];
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.infix(level + 1)?;
         while let Some(op) = operators.iter().find(|op| self.take(op)) {
@@ -37,13 +37,18 @@ impl Reader<'_> {
                 "|" => a | b,
                 "^" => a ^ b,
                 "&" => a & b,
+                ">>" => a >> b,
                 "+" => a + b,
                 "-" => a - b,
                 "*" => a * b,
                 "/" => a / b,
                 _ => a % b,
             };
-            left = typed(value, left.wide || right.wide)?;
+            let width = left.width.max(right.width);
+            if width == Width::Word && a.min(b) < 0 {
+                return Err(format!("{a} {op} {b} without a sign"));
+            }
+            left = typed(value, width)?;
         }
         Ok(left)
     }
@@ -51,11 +56,12 @@ impl Reader<'_> {
     fn unary(&mut self) -> Result<Number, String> {
         if self.take("-") {
             let operand = self.unary()?;
-            return typed(-operand.value, operand.wide);
+            return typed(-operand.value, operand.width);
         }
-        if self.take("(long long)") {
-            let operand = self.unary()?;
-            return typed(operand.value, true);
+        for width in [Width::Int, Width::Word, Width::Long] {
+            if self.take(&format!("({})", width.name())) {
+                return typed(self.unary()?.value, width);
+            }
         }
         if self.take("(") {
             let inner = self.infix(0)?;
@@ -63,10 +69,10 @@ impl Reader<'_> {
         }
         let word = word(&mut self.rest).to_owned();
         if let Some(number) = word.strip_suffix("LL") {
-            return typed(number.parse().map_err(|_| word.clone())?, true);
+            return typed(number.parse().map_err(|_| word.clone())?, Width::Long);
         }
         if let Ok(number) = word.parse() {
-            return typed(number, false);
+            return typed(number, Width::Int);
         }
         if self.take("(") {
             let left = self.infix(0)?;
@@ -74,17 +80,22 @@ impl Reader<'_> {
             let right = self.infix(0)?;
             assert!(self.take(")"));
             // C++ would find two candidates for arguments of two types.
-            assert_eq!(left.wide, right.wide, "{word} of two types");
+            assert_eq!(left.width, right.width, "{word} of two types");
             let value = if word == "min" { left.value.min(right.value) } else { left.value.max(right.value) };
-            return typed(value, left.wide);
+            return typed(value, left.width);
         }
         self.variables.get(&word).copied().ok_or(word)
     }
 }
 
-fn typed(value: i128, wide: bool) -> Result<Number, String> {
-    let fits = if wide { i64::try_from(value).is_ok() } else { i32::try_from(value).is_ok() };
-    if fits { Ok(Number { value, wide }) } else { Err(format!("{value} leaves its type")) }
+fn typed(value: i128, width: Width) -> Result<Number, String> {
+    let fits = match width {
+        Width::Int => i32::try_from(value).is_ok(),
+        Width::Word => u32::try_from(value).is_ok(),
+        Width::Long => i64::try_from(value).is_ok(),
+        Width::Natural => u64::try_from(value).is_ok(),
+    };
+    if fits { Ok(Number { value, width }) } else { Err(format!("{value} leaves its type")) }
 }
 
 fn read(text: &str, variables: &BTreeMap<String, Number>) -> Result<Number, String> {
@@ -144,16 +155,20 @@ fn the_text_of_an_index_has_its_value() {
         let mut leaves = BTreeMap::new();
         let mut variables = BTreeMap::new();
         let mut pool = Vec::new();
-        for (name, low, high) in
-            [("i", 0, 31), ("j", -7, 1000), ("k", 0, i64::from(i32::MAX)), ("w", -5, 1 << 33)]
-        {
+        for (name, low, high) in [
+            ("i", 0, 31),
+            ("j", -7, 1000),
+            ("k", 0, i64::from(i32::MAX)),
+            ("u", 0, u32::MAX.into()),
+            ("w", -5, 1 << 33),
+        ] {
             let (variable, index) = b.index(name, low, high);
             names.declare(Name::Variable(variable), name);
             let value =
                 [low, high, low + random.below((high - low) as u64 + 1) as i64][random.below(3) as usize];
-            let wide = high > i32::MAX.into();
+            let width = Width::of(Range::new(low.into(), high.into()));
             leaves.insert(index.as_atom().expect("an atom"), value);
-            variables.insert(name.to_owned(), Number { value: value.into(), wide });
+            variables.insert(name.to_owned(), Number { value: value.into(), width });
             pool.push(index);
         }
         for (number, (name, divisor)) in [("N", 1i64), ("K", 8)].into_iter().enumerate() {
@@ -163,7 +178,7 @@ fn the_text_of_an_index_has_its_value() {
             let value = 1 + random.below(most) as i64;
             leaves.insert(whole.atoms().next().expect("a dimension"), value);
             let value = i128::from(value * divisor);
-            variables.insert(name.to_owned(), Number { value, wide: !narrow });
+            variables.insert(name.to_owned(), Number { value, width: Width::of_sizes(narrow) });
             pool.push(whole.exact_div(divisor).expect("exact"));
             pool.push(whole);
         }

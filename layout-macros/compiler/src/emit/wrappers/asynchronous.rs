@@ -84,7 +84,9 @@ fn tensor_load(doc: &str, multicast: bool, hinted: bool, rank: usize) -> String 
     let policy = if hinted { "unsigned long long policy, " } else { "" };
     let head = head(
         &format!("tensor_load{multi}{hint}_{rank}d"),
-        &format!("void* shared, const TensorMap& map, long long* barrier, {blocks}{policy}{parameters}"),
+        &format!(
+            "unsigned int shared, const TensorMap& map, unsigned int barrier, {blocks}{policy}{parameters}"
+        ),
     );
     let more =
         [if multicast { ".multicast::cluster" } else { "" }, if hinted { ".L2::cache_hint" } else { "" }];
@@ -100,7 +102,7 @@ fn tensor_load(doc: &str, multicast: bool, hinted: bool, rank: usize) -> String 
     }
     let blocks = if multicast { "\"h\"(blocks), " } else { "" };
     let policy = if hinted { ", \"l\"(policy)" } else { "" };
-    let operands = format!("\"l\"(&map), \"r\"(told), {blocks}{operands}{policy}");
+    let operands = format!("\"l\"(&map), \"r\"(barrier), {blocks}{operands}{policy}");
     let assembly = assembly(&format!("{instruction};"), &operands, false);
     fill(paragraph(TENSOR_MAP, 2), &[("doc", doc), ("head", &head), ("assembly", &assembly)])
 }
@@ -110,7 +112,7 @@ fn tensor_store(doc: &str, adds: bool, hinted: bool, rank: usize) -> String {
     let (hint, policy) = if hinted { ("_hinted", "unsigned long long policy, ") } else { ("", "") };
     let head = head(
         &format!("{}{hint}_{rank}d", if adds { "tensor_add" } else { "tensor_store" }),
-        &format!("const TensorMap& map, const void* shared, {policy}{parameters}"),
+        &format!("const TensorMap& map, unsigned int shared, {policy}{parameters}"),
     );
     let (copy, add) = if adds { ("cp.reduce.async", ".add") } else { ("cp.async", "") };
     let mut instruction = format!("{copy}.bulk.tensor.{rank}d.global.shared::cta{add}.tile.bulk_group");
@@ -136,10 +138,10 @@ fn head(name: &str, parameters: &str) -> String {
     }
 }
 
-/// An instruction whose first operand is `address`, broken as clang-format breaks it; `near` begins beside `asm volatile(`
+/// An instruction whose first operand is `shared`, broken as clang-format breaks it; `near` begins beside `asm volatile(`
 /// where there is room.
 fn assembly(instruction: &str, operands: &str, near: bool) -> String {
-    const FIRST: &str = " ::\"r\"(address),";
+    const FIRST: &str = " ::\"r\"(shared),";
     let beside = format!("    asm volatile(\"{instruction}\"{FIRST}");
     if near && beside.len() <= WIDTH {
         let indent = " ".repeat(17);
@@ -148,7 +150,7 @@ fn assembly(instruction: &str, operands: &str, near: bool) -> String {
     let mut lines = vec!["    asm volatile(".to_owned()];
     let whole = format!("        \"{instruction}\" ::\"r\"(");
     if whole.len() <= WIDTH {
-        lines.extend([whole, "            address),".to_owned()]);
+        lines.extend([whole, "            shared),".to_owned()]);
     } else {
         // Behind the last space that there is room for; without one, behind the last sign.
         let room = &instruction[..instruction.len().min(WIDTH - 10)];

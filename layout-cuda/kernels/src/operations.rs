@@ -1,0 +1,225 @@
+//! Operations by their usual names, with the library's own workspaces: a function, its tensors or views, and nothing else to choose.
+//!
+//! Law: each gives what the function behind it gives with default options and a new workspace, which it names.
+
+use layout_cuda::{Element, Error, Stream, TensorArg, TensorArgMut};
+
+/// `c = a b` of M x K, K x N and M x N. Asynchronous.
+///
+/// A and B lie by rows or by columns, C by rows. Operands are `bf16` or `f16` with a C of the same type, `f32`, `f64`, and `e4m3` with a C
+/// of `bf16` or `f32`. Sums are float32, of `f64` float64; each is rounded once. An empty K gives zeros.
+///
+/// [`product::multiply`](crate::product::multiply) is the same with options (TF32, a kernel, its parameters) and a workspace of one's own.
+///
+/// # Errors
+/// Shapes that disagree, a matrix that lies otherwise, a device that has no kernel for these types, a device without memory for operands
+/// that have to be moved, and those of a launch. Nothing has run where the arguments do not fit.
+///
+/// ```
+/// use layout_cuda::{Device, bf16};
+///
+/// let device = Device::simulator();
+/// let a = device.upload(&[bf16::from_f32(2.0); 15], [3, 5])?;
+/// let b = device.upload(&[bf16::from_f32(0.5); 35], [5, 7])?;
+/// let mut c = device.zeros::<bf16, 2>([3, 7])?;
+/// layout_kernels::matmul(&device.stream(), &a, &b, &mut c)?;
+/// assert!(c.download()?.iter().all(|sum| sum.to_f32() == 5.0));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "matmul")]
+pub fn matmul<T: Element, U: Element>(
+    stream: &Stream,
+    a: &impl TensorArg<T, 2>,
+    b: &impl TensorArg<T, 2>,
+    c: &mut impl TensorArgMut<U, 2>,
+) -> Result<(), Error> {
+    use crate::product::{Options, Workspace, multiply};
+    multiply(stream, Options::default(), &mut Workspace::default(), a, b, c)
+}
+
+/// `o = softmax(q kᵀ / sqrt(D)) v` for each head. The modes of the tensors are batch, head, place, element; heads of Q are a multiple of
+/// those of K and V; in memory they may lie in any order, the elements of a head contiguous. Asynchronous.
+///
+/// Elements are `bf16` or `f16`; scores and sums are float32. [`Attention`](crate::attention::Attention) has masks, scores, a scale, packed
+/// sequences, functions of one's own, and gives the logarithms that the backward takes.
+///
+/// # Errors
+/// As [`Attention::run`](crate::attention::Attention::run).
+///
+/// ```
+/// use layout_cuda::{Device, bf16};
+///
+/// let device = Device::simulator();
+/// let of = |value: f32| device.upload(&[bf16::from_f32(value); 2 * 10 * 64], [1, 2, 10, 64]);
+/// let (q, k, v, mut o) = (of(1.0)?, of(1.0)?, of(3.0)?, of(0.0)?);
+/// layout_kernels::attention(&device.stream(), &q, &k, &v, &mut o)?;
+/// assert!(o.download()?.iter().all(|mean| mean.to_f32() == 3.0));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "attention")]
+pub fn attention<T: Element>(
+    stream: &Stream,
+    q: &impl TensorArg<T, 4>,
+    k: &impl TensorArg<T, 4>,
+    v: &impl TensorArg<T, 4>,
+    o: &mut impl TensorArgMut<T, 4>,
+) -> Result<(), Error> {
+    let [batches, heads, queries, _] = q.view().shape();
+    let mut logs = stream.zeros([batches, heads, queries])?;
+    crate::attention::Attention::default().run(stream, q, k, v, o, &mut logs)
+}
+
+/// `out[0] = sum of x`, 0 of nothing: within [`SUM_UNITS`](crate::memory::SUM_UNITS) of the exact sum, the same bits in each run.
+/// [`memory::sum`](crate::memory::sum) takes a workspace of one's own.
+///
+/// # Errors
+/// A device without memory for the workspace, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 2.0, 3.0], [3])?, device.zeros([1])?);
+/// layout_kernels::sum(&device.stream(), &x, &mut out)?;
+/// assert_eq!(out.download()?, [6.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "memory")]
+pub fn sum(
+    stream: &Stream,
+    x: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
+) -> Result<(), Error> {
+    crate::memory::sum(stream, x, &mut stream.zeros([crate::memory::PARTS])?, out)
+}
+
+/// `out[0] = sum of x[i] y[i]`, as [`sum`]. [`memory::dot`](crate::memory::dot) takes a workspace of one's own.
+///
+/// # Errors
+/// A device without memory for the workspace, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 2.0, 3.0], [3])?, device.zeros([1])?);
+/// layout_kernels::dot(&device.stream(), &x, &x, &mut out)?;
+/// assert_eq!(out.download()?, [14.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "memory")]
+pub fn dot(
+    stream: &Stream,
+    x: &impl TensorArg<f32, 1>,
+    y: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
+) -> Result<(), Error> {
+    crate::memory::dot(stream, x, y, &mut stream.zeros([crate::memory::PARTS])?, out)
+}
+
+/// `out[0]`: the largest of `x`, minus infinity of nothing. [`memory::max`](crate::memory::max) takes a workspace of one's own.
+///
+/// # Errors
+/// A device without memory for the workspace, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 3.0, 2.0], [3])?, device.zeros([1])?);
+/// layout_kernels::max(&device.stream(), &x, &mut out)?;
+/// assert_eq!(out.download()?, [3.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "memory")]
+pub fn max(
+    stream: &Stream,
+    x: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
+) -> Result<(), Error> {
+    crate::memory::max(stream, x, &mut stream.zeros([crate::memory::PARTS])?, out)
+}
+
+/// `out[0]`: where the first of the largest elements of `x` is. [`memory::argmax`](crate::memory::argmax) takes a workspace of one's own.
+///
+/// # Errors
+/// A device without memory for the workspace, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 3.0, 2.0], [3])?, device.zeros([1])?);
+/// layout_kernels::argmax(&device.stream(), &x, &mut out)?;
+/// assert_eq!(out.download()?, [1]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "memory")]
+pub fn argmax(
+    stream: &Stream,
+    x: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<u32, 1>,
+) -> Result<(), Error> {
+    let parts = [crate::memory::PARTS];
+    crate::memory::argmax(stream, x, &mut stream.zeros(parts)?, &mut stream.zeros(parts)?, out)
+}
+
+/// `out[j] = sum of column j of x`. [`memory::column_sums`](crate::memory::column_sums) takes a workspace of one's own.
+///
+/// # Errors
+/// A device without memory for the workspace, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 2.0, 3.0, 4.0], [2, 2])?, device.zeros([2])?);
+/// layout_kernels::column_sums(&device.stream(), &x, &mut out)?;
+/// assert_eq!(out.download()?, [4.0, 6.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "memory")]
+pub fn column_sums(
+    stream: &Stream,
+    x: &impl TensorArg<f32, 2>,
+    out: &mut impl TensorArgMut<f32, 1>,
+) -> Result<(), Error> {
+    let columns = x.view().shape()[1];
+    crate::memory::column_sums(stream, x, &mut stream.zeros([crate::memory::SPLITS, columns])?, out)
+}
+
+/// `out[i] = x[0] + .. + x[i]`, within [`SCAN_UNITS`](crate::memory::SCAN_UNITS) of the exact sum.
+/// [`memory::inclusive_scan`](crate::memory::inclusive_scan) takes a workspace of one's own.
+///
+/// # Errors
+/// A device without memory for the workspace, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 2.0, 3.0], [3])?, device.zeros([3])?);
+/// layout_kernels::inclusive_scan(&device.stream(), &x, &mut out)?;
+/// assert_eq!(out.download()?, [1.0, 3.0, 6.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "memory")]
+pub fn inclusive_scan(
+    stream: &Stream,
+    x: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
+) -> Result<(), Error> {
+    let mut state = crate::memory::ScanState::new(stream, x.view().shape()[0])?;
+    crate::memory::inclusive_scan(stream, x, out, &mut state)
+}
+
+/// `out[i] = x[0] + .. + x[i - 1]`, as [`inclusive_scan`].
+/// [`memory::exclusive_scan`](crate::memory::exclusive_scan) takes a workspace of one's own.
+///
+/// # Errors
+/// A device without memory for the workspace, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 2.0, 3.0], [3])?, device.zeros([3])?);
+/// layout_kernels::exclusive_scan(&device.stream(), &x, &mut out)?;
+/// assert_eq!(out.download()?, [0.0, 1.0, 3.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "memory")]
+pub fn exclusive_scan(
+    stream: &Stream,
+    x: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
+) -> Result<(), Error> {
+    let mut state = crate::memory::ScanState::new(stream, x.view().shape()[0])?;
+    crate::memory::exclusive_scan(stream, x, out, &mut state)
+}

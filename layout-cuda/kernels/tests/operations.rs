@@ -1,0 +1,132 @@
+//! The operations by their usual names, on the simulator: tensors and views alike, empty shapes, shapes that disagree, rows with gaps.
+
+use layout_cuda::{Device, Error, LaunchError, Tensor, bf16};
+use layout_kernels as kernels;
+
+fn half(value: f32) -> bf16 {
+    bf16::from_f32(value)
+}
+
+/// A launch that was refused for its arguments.
+fn is_refused(outcome: &Result<(), Error>) -> bool {
+    matches!(outcome, Err(Error::Launch(LaunchError::Arguments { .. })))
+}
+
+#[test]
+fn views_are_taken_as_tensors_are() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    let values = |count: usize| (0..count).map(|i| half((i % 5) as f32 - 2.0)).collect::<Vec<_>>();
+    // Matrices in the corners of others, and the transposed one of B.
+    let (a, b) = (device.upload(&values(16 * 24), [16, 24])?, device.upload(&values(24 * 24), [24, 24])?);
+    let (a_view, b_view) = (a.part(8, [5, 9], [24, 1])?, b.part(16, [9, 7], [1, 24])?);
+    let mut c = device.zeros::<bf16, 2>([8, 16])?;
+    kernels::matmul(&stream, &a_view, &b_view, &mut c.part_mut(0, [5, 7], [16, 1])?)?;
+    let (a, b, c) = (a.download()?, b.download()?, c.download()?);
+    for (row, column) in (0..8).flat_map(|row| (0..16).map(move |column| (row, column))) {
+        let term = |k: usize| a[8 + 24 * row + k].to_f32() * b[16 + k + 24 * column].to_f32();
+        let wanted = if row < 5 && column < 7 { (0..9).map(term).sum() } else { 0.0 };
+        assert_eq!(c[16 * row + column].to_f32(), wanted, "row {row}, column {column}");
+    }
+    let x = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [8])?;
+    let mut out = device.zeros::<f32, 1>([2])?;
+    kernels::sum(&stream, &x.part(4, [3], [1])?, &mut out.part_mut(0, [1], [1])?)?;
+    assert_eq!(out.download()?, [18.0, 0.0]);
+    let mut rows = device.zeros::<f32, 2>([1, 4])?;
+    kernels::softmax(&stream, &x.part(0, [1, 4], [4, 1])?, &mut rows)?;
+    assert!((rows.download()?.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+    Ok(())
+}
+
+#[test]
+fn empty_shapes_are_shapes() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    for [m, n, k] in [[0, 7, 5], [3, 0, 5], [3, 7, 0], [0, 0, 0]] {
+        let (a, b) = (device.zeros::<bf16, 2>([m, k])?, device.zeros::<bf16, 2>([k, n])?);
+        let mut c = device.upload(&vec![half(9.0); m * n], [m, n])?;
+        kernels::matmul(&stream, &a, &b, &mut c)?;
+        assert!(c.download()?.iter().all(|sum| sum.to_f32() == 0.0), "{m} x {n} x {k}");
+    }
+    for shape @ [m, n] in [[0, 8], [3, 0], [0, 40_000]] {
+        let (x, mut out) = (device.zeros::<f32, 2>(shape)?, device.zeros::<f32, 2>(shape)?);
+        kernels::softmax(&stream, &x, &mut out)?;
+        let (scale, shift) = (device.zeros([n])?, device.zeros([n])?);
+        kernels::layer_norm(&stream, &x, &scale, &shift, &mut out, 1e-5)?;
+        kernels::transpose(&stream, &x, &mut device.zeros([n, m])?)?;
+        kernels::gemv(&stream, &x, &scale, &mut device.zeros([m])?)?;
+        kernels::column_sums(&stream, &x, &mut device.zeros([n])?)?;
+        let halves = device.zeros::<bf16, 2>(shape)?;
+        let (mut sums, mut norm) = (device.zeros(shape)?, device.zeros(shape)?);
+        if n < 32_000 {
+            kernels::add_rms_norm(
+                &stream,
+                &halves,
+                &halves,
+                &device.zeros([n])?,
+                &mut sums,
+                &mut norm,
+                1e-5,
+            )?;
+        }
+    }
+    kernels::cross_entropy(&stream, &device.zeros([0, 8])?, &device.zeros([0])?, &mut device.zeros([0])?)?;
+    let nothing = device.zeros::<f32, 1>([0])?;
+    let mut out = device.upload(&[9.0f32], [1])?;
+    kernels::sum(&stream, &nothing, &mut out)?;
+    assert_eq!(out.download()?, [0.0]);
+    kernels::dot(&stream, &nothing, &nothing, &mut out)?;
+    assert_eq!(out.download()?, [0.0]);
+    kernels::max(&stream, &nothing, &mut out)?;
+    assert_eq!(out.download()?, [f32::NEG_INFINITY]);
+    kernels::inclusive_scan(&stream, &nothing, &mut device.zeros([0])?)?;
+    kernels::exclusive_scan(&stream, &nothing, &mut device.zeros([0])?)
+}
+
+#[test]
+fn attention_of_nothing() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    for [heads, queries, keys] in [[2, 0, 5], [2, 5, 0], [0, 5, 5]] {
+        let of = |places: usize| device.upload(&vec![half(1.0); heads * places * 64], [1, heads, places, 64]);
+        let (q, k, v, mut o) = (of(queries)?, of(keys)?, of(keys)?, of(queries)?);
+        kernels::attention(&stream, &q, &k, &v, &mut o)?;
+        assert!(o.download()?.iter().all(|mean| mean.to_f32() == 0.0), "{heads}, {queries}, {keys}");
+    }
+    Ok(())
+}
+
+#[test]
+fn shapes_that_disagree_are_refused() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    let matrix = |shape: [usize; 2]| device.zeros::<f32, 2>(shape);
+    // In registers, in clusters, in passes.
+    for n in [8, 40_000, 524_292] {
+        let x = matrix([2, n])?;
+        for mut out in [matrix([1, n])?, matrix([n, 2])?, matrix([2, n - 4])?] {
+            assert!(is_refused(&kernels::softmax(&stream, &x, &mut out)), "{:?} of {n}", out.shape());
+            let (scale, shift) = (device.zeros([n])?, device.zeros([n])?);
+            let outcome = kernels::layer_norm(&stream, &x, &scale, &shift, &mut out, 1e-5);
+            assert!(is_refused(&outcome), "{:?} of {n}", out.shape());
+        }
+    }
+    let (a, mut c) = (matrix([3, 4])?, matrix([3, 3])?);
+    assert!(is_refused(&kernels::matmul(&stream, &a, &a, &mut c)));
+    Ok(())
+}
+
+/// Rows with gaps are not what these kernels take, however long they are.
+#[test]
+fn rows_with_gaps_are_refused() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    for n in [8, 40_000, 300_000] {
+        let gaps: Tensor<f32, 2> = device.upload_strided(&vec![1.0; 2 * (n + 4)], [2, n], [n + 4, 1])?;
+        let mut out = device.zeros::<f32, 2>([2, n])?;
+        assert!(is_refused(&kernels::softmax(&stream, &gaps, &mut out)), "{n}");
+        let (scale, shift) = (device.zeros([n])?, device.zeros([n])?);
+        assert!(is_refused(&kernels::layer_norm(&stream, &gaps, &scale, &shift, &mut out, 1e-5)), "{n}");
+    }
+    Ok(())
+}

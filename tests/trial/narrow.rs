@@ -1,0 +1,177 @@
+//! Indices of 32 bits: what comes from a `u32`, a counter or a loop of a narrow variant is computed in 32 bits, and is the number that
+//! Rust has, up to 2³² - 1.
+
+use super::{Given, launch};
+use layout_compiler::{Elem, Promises, compile, emit, explain};
+
+const N: usize = 64;
+
+fn kernel(body: &str) -> String {
+    format!(
+        "#[tiled_kernel(block = [32], grid = [1])]
+fn line<const N: usize, const W: usize>(
+    keys: &LayoutTensor<u32, RowMajor<N>>, x: &LayoutTensor<i32, RowMajor<N>>, y: &mut LayoutTensor<i64, RowMajor<N>>,
+    w: &LayoutTensor<i32, RowMajor<W>>, n: u32, s: usize,
+) {{
+    let i = thread_idx.x;
+    {body}
+}}"
+    )
+}
+
+/// The text of the variant for small tensors, from its first statement on.
+fn text(body: &str) -> String {
+    let kernel = layout_text::kernel(&kernel(body)).unwrap_or_else(|errors| panic!("{errors:#?}\n{body}"));
+    let checked = compile(&kernel, &Default::default(), Promises::USUAL);
+    let text = emit(&checked.unwrap_or_else(|errors| panic!("{errors}\n{body}"))).text;
+    text[text.find("__global__").expect("a kernel")..].to_owned()
+}
+
+/// Keys of every size, among them the largest.
+fn key(i: usize) -> u32 {
+    match i % 4 {
+        0 => (i * 37 % 64) as u32,
+        1 => u32::MAX - i as u32 / 16,
+        2 => (1 << 31) - 2 + i as u32 / 8,
+        _ => 60 + i as u32 / 8,
+    }
+}
+
+fn x(i: usize) -> i32 {
+    i as i32 * 13 % 41 - 9
+}
+
+/// A read beyond the edge is 0.
+fn read(i: usize) -> i64 {
+    if i < N { x(i).into() } else { 0 }
+}
+
+type Line = (&'static str, fn(usize) -> i64);
+
+/// What thread `i` writes into `y[[i]]`, of keys, values and `n = 61`, `s = 7`.
+const LINES: [Line; 17] = [
+    ("let at = keys[[i]] as usize; if at < N { y[[i]] = x[[at]] as i64; }", |i| read(key(i) as usize)),
+    ("let at = keys[[i]] as usize; y[[i]] = (at + 1) as i64;", |i| i64::from(key(i)) + 1),
+    ("let at = keys[[i]] as usize; y[[i]] = (at as isize - 70) as i64;", |i| i64::from(key(i)) - 70),
+    ("let at = keys[[i]] as usize; y[[i]] = x[[at % 16]] as i64 + (at / 8) as i64;", |i| {
+        read(key(i) as usize % 16) + i64::from(key(i) / 8)
+    }),
+    ("let at = keys[[i]] as usize; y[[i]] = (at * 3 + i) as i64;", |i| i64::from(key(i)) * 3 + i as i64),
+    ("let at = keys[[i]] as usize; y[[i]] = at.min(s + i) as i64 + at.max(3) as i64;", |i| {
+        i64::from(key(i)).min(7 + i as i64) + i64::from(key(i)).max(3)
+    }),
+    ("let at = keys[[i]] as usize; y[[i]] = (at as isize).min(i as isize - 9) as i64;", |i| {
+        i64::from(key(i)).min(i as i64 - 9)
+    }),
+    ("let at = keys[[i]] as usize; y[[i]] = if at > i { 1 } else { 2 };", |i| if key(i) as usize > i { 1 } else { 2 }),
+    ("let at = keys[[i]] as usize; y[[i]] = if at + 5 < N { 1 } else { 2 };", |i| {
+        if key(i) as usize + 5 < N { 1 } else { 2 }
+    }),
+    ("let at = keys[[i]] as usize; y[[i]] = (at & 0xff) as i64 + (at ^ i) as i64;", |i| {
+        i64::from(key(i) & 0xff) + (key(i) as usize ^ i) as i64
+    }),
+    ("let at = keys[[i]] as usize; y[[i]] = if at >= 5 && at - 5 < N { x[[at - 5]] as i64 } else { -1 };", |i| {
+        if (5..5 + N).contains(&(key(i) as usize)) { read(key(i) as usize - 5) } else { -1 }
+    }),
+    ("let mut at = 0; let mut sum = 0i64; while at < N { sum += x[[at]] as i64; at += 3; } y[[i]] = sum;", |_| {
+        (0..N).step_by(3).map(read).sum()
+    }),
+    (
+        "let start = keys[[4 * (i / 4)]] as usize; let end = start + i; let mut at = start; let mut sum = 0i64;
+         while at < end { if at < N { sum += x[[at]] as i64; } at += 1; } y[[i]] = sum;",
+        |i| (key(4 * (i / 4)) as usize..key(4 * (i / 4)) as usize + i).map(read).sum(),
+    ),
+    ("let mut sum = 0i64; for j in 0..n { sum += (x[[j as usize]] as i64) * j as i64; } y[[i]] = sum;", |_| {
+        (0..61).map(|j| read(j) * j as i64).sum()
+    }),
+    (
+        "let mut sum = 0i64; for j in (keys[[4 * i / 8]] as usize % 64..n as usize).step_by(5) { sum += x[[j]] as i64; } y[[i]] = sum;",
+        |i| (key(4 * i / 8) as usize % 64..61).step_by(5).map(read).sum(),
+    ),
+    ("y[[i]] = x[[if i > 0 { i - 1 } else { N - 1 }]] as i64;", |i| read(if i > 0 { i - 1 } else { N - 1 })),
+    ("y[[i]] = ((s + i) * N % 16) as i64 + ((s + i) * N / 32) as i64;", |i| {
+        ((7 + i) * N % 16) as i64 + ((7 + i) * N / 32) as i64
+    }),
+];
+
+#[test]
+fn narrow_indices_are_rusts() {
+    for (body, plain) in LINES {
+        let words = |of: fn(usize) -> u32| (0..N).flat_map(|i| of(i).to_le_bytes()).collect::<Vec<u8>>();
+        let mut tensors = [
+            Given::new("u32", &[N], words(key), false),
+            Given::new("i32", &[N], words(|i| x(i) as u32), false),
+            Given::new("i64", &[N], vec![0; 8 * N], true),
+            Given::new("i32", &[1], vec![0; 4], false),
+        ];
+        launch(&kernel(body), &mut tensors, &[(Some(Elem::U32), 61), (None, 7)], false);
+        let found =
+            tensors[2].bytes.chunks(8).map(|word| i64::from_le_bytes(word.try_into().expect("eight bytes")));
+        let found: Vec<i64> = found.take(32).collect();
+        assert_eq!(found, (0..32).map(plain).collect::<Vec<_>>(), "{body}");
+    }
+}
+
+#[test]
+fn narrow_variants_compute_in_32_bits() {
+    for body in [
+        "y[[i]] = x[[keys[[i]] as usize]] as i64;",
+        "let mut at = 0; let mut sum = 0; while at < N { sum += x[[at]]; at += 3; } y[[0]] = sum as i64;",
+        "let mut at = keys[[0]] as usize; let end = keys[[1]] as usize; let mut sum = 0; while at < end { sum += x[[at]]; at += 1; } y[[0]] = sum as i64;",
+        "let mut sum = 0; for j in keys[[0]] as usize..keys[[1]] as usize { sum += x[[j]]; } y[[0]] = sum as i64;",
+        "let mut sum = 0; for j in 0..n { sum += x[[j as usize]]; } y[[0]] = sum as i64;",
+        "let mut stage = 0; for k in 0..W { y[[0]] = x[[stage]] as i64; stage = (stage + 1) % 4; }",
+        "let key = keys[[i]]; if key < 64 { y[[0]] = x[[key as usize % 16 + key as usize / 4]] as i64; }",
+    ] {
+        let text = text(body).replace("(long long)sum", "").replace("long long* __restrict__ y", "");
+        let text = text.replace("(long long)(", "(").replace("= (long long)x[", "= x[");
+        let wide: Vec<&str> = text.lines().filter(|line| line.contains("long long")).collect();
+        assert!(wide.is_empty(), "{body}: {wide:#?}\n{text}");
+    }
+}
+
+/// A condition on an element is one on the index that is made of it.
+#[test]
+fn a_guard_on_an_element_takes_the_mask() {
+    for (guard, masked) in [
+        ("key < 64", false),
+        ("key <= 63", false),
+        ("!(key >= 64)", false),
+        ("key > 3 && key < 64", false),
+        ("64 > key", false),
+        ("key != 5", true),
+        ("key < 65", true),
+        ("key < n", true),
+    ] {
+        let body = format!(
+            "let held = shared::<i32>(row_major([64])); let key = keys[[i]];
+             if {guard} {{ y[[0]] = held[[key as usize]] as i64; }}"
+        );
+        let text = text(&body);
+        assert!(text.contains("held[key]"), "{guard}: {text}");
+        assert_eq!(text.contains("key < 64 ?"), masked, "{guard}: {text}");
+    }
+}
+
+/// Relations that only the place shows: each access of these is proved, or is masked where the relation is another.
+#[test]
+fn relations_of_branches_and_quotients_take_masks() {
+    for (body, masked) in [
+        ("if i < N { y[[0]] = x[[if i > 0 { i - 1 } else { N - 1 }]] as i64; }", false),
+        ("if i < N { y[[0]] = x[[if i + 1 < N { i + 1 } else { 0 }]] as i64; }", false),
+        ("if i < N { y[[0]] = x[[if i > 1 { i - 2 } else { N - 1 }]] as i64; }", false),
+        ("if i < N { y[[0]] = x[[if i > 0 { i + 1 } else { N - 1 }]] as i64; }", true),
+        ("if i < N { y[[0]] = x[[if i > 0 { i - 1 } else { N }]] as i64; }", true),
+        ("if i < N * W { y[[0]] = x[[i / W]] as i64 + w[[i % W]] as i64; }", false),
+        ("if i < N * W { y[[0]] = x[[i / W]] as i64 + w[[i % W + 1]] as i64; }", true),
+        ("if i < N * W + 1 { y[[0]] = x[[i / W]] as i64; }", true),
+        ("if i < N * W { y[[0]] = x[[i / N]] as i64; }", true),
+    ] {
+        let kernel = layout_text::kernel(&kernel(body)).expect("a kernel");
+        let checked = compile(&kernel, &Default::default(), Promises::USUAL).expect("a kernel");
+        let told = explain(&checked);
+        let reads = told.accesses.iter().filter(|access| !access.writes);
+        assert_eq!(reads.clone().any(|access| !access.degraded.is_empty()), masked, "{body}: {told}");
+        assert!(reads.count() > 0, "{told}");
+    }
+}
