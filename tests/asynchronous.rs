@@ -231,12 +231,12 @@ fn mistakes_in_a_ring_are_found() -> Result<(), Error> {
         (4, FindingKind::Overwritten, "load", "a tensor load writes"),
         (5, FindingKind::MissingWait, "sum", "while an asynchronous copy to it is in flight"),
         (6, FindingKind::MissingWait, "sum", "while an asynchronous copy to it is in flight"),
-        (7, FindingKind::MissingWait, "sum", "which a tensor store of warp 1 may have yet to read"),
+        (7, FindingKind::MissingWait, "sum", "which a tensor store of warp 1 may not have read yet"),
         (8, FindingKind::InFlightAtEnd, "store", "ends with a tensor store in flight"),
         (9, FindingKind::Deadlock, "empty", "with 32 of 64 arrivals and 0 bytes missing"),
         (9, FindingKind::Deadlock, "empty", "2 warps from 1 to 2 wait for parity"),
         (10, FindingKind::Arrivals, "arrive", "after the 63 that end its phase 0"),
-        (11, FindingKind::MissingWait, "sum", "which a tensor store of warp 1 may have yet to read"),
+        (11, FindingKind::MissingWait, "sum", "which a tensor store of warp 1 may not have read yet"),
     ];
     for (mistake, kind, line, words) in table {
         let (report, _) = of_rows!(ring, mistake, 200, 32);
@@ -271,7 +271,7 @@ fn mistakes_in_a_product_are_found() -> Result<(), Error> {
         (2, FindingKind::ReadWriteRace, "product", "nothing orders them"),
         (3, FindingKind::MissingWait, "product", "while a copy to it is in flight"),
         (4, FindingKind::DivergentBarrier, "product", "warp 3 takes part in 0 of the 4 products"),
-        (5, FindingKind::MissingWait, "overwritten", "a product of warpgroup 0 may have yet to read"),
+        (5, FindingKind::MissingWait, "overwritten", "a product of warpgroup 0 may not have read yet"),
     ];
     for (mistake, kind, line, words) in table {
         let (report, _) = run_product(mistake)?;

@@ -100,12 +100,12 @@ fn rows_go_round() -> Result<(), Error> {
 #[test]
 fn mistakes_are_found() -> Result<(), Error> {
     let table = [
-        (Some(true), 1, FindingKind::NotBegun, "pushed", "shared memory of rank 1, which may not have begun"),
-        (Some(true), 2, FindingKind::ReadWriteRace, "read", "no barrier stands between"),
+        (Some(true), 1, FindingKind::NotBegun, "pushed", "shared memory of rank 1, which may not have started"),
+        (Some(true), 2, FindingKind::ReadWriteRace, "read", "no barrier between them"),
         (Some(true), 4, FindingKind::OutOfBounds, "pushed", "shared memory of rank 4 of a cluster of 4"),
-        (Some(false), 2, FindingKind::ReadWriteRace, "pulled", "no barrier stands between"),
+        (Some(false), 2, FindingKind::ReadWriteRace, "pulled", "no barrier between them"),
         (Some(false), 3, FindingKind::EndedBlock, "pulled", "which may have ended by then"),
-        (None, 1, FindingKind::NotBegun, "sent", "which may not have begun"),
+        (None, 1, FindingKind::NotBegun, "sent", "which may not have started"),
         (None, 2, FindingKind::TransactionBytes, "bytes", "expects 128 bytes and its copies report 256"),
         (None, 3, FindingKind::MissingWait, "used", "while an asynchronous copy to it is in flight"),
         (Some(false), 4, FindingKind::OutOfBounds, "pulled", "shared memory of rank 4 of a cluster of 4"),

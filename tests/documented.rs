@@ -47,13 +47,15 @@ fn without_example(text: &str) -> (Vec<(usize, &str)>, usize) {
 }
 
 /// What `layout_cuda` re-exports of the compiler and the simulator.
-const REEXPORTED: [&str; 7] = [
+const REEXPORTED: [&str; 9] = [
     "layout-macros/compiler/src/bind_error.rs",
     "layout-macros/compiler/src/definition.rs",
     "layout-macros/compiler/src/params.rs",
     "layout-macros/compiler/src/explain/mod.rs",
     "layout-macros/compiler/src/precision.rs",
+    "layout-cuda/simulator/src/error.rs",
     "layout-cuda/simulator/src/lib.rs",
+    "layout-cuda/simulator/src/options.rs",
     "layout-cuda/simulator/src/report.rs",
 ];
 

@@ -266,7 +266,7 @@ fn races() -> Result<(), Error> {
     // The first warp reads what the second has yet to write, which then writes what the first has read.
     let places: Vec<_> = races.map(place).collect();
     assert_eq!(places, [(read, [0; 3], [0; 3]), (write, [32, 0, 0], [0; 3])], "{report}");
-    let told = format!("which thread (32, 0, 0) writes in line {write}; no barrier stands between");
+    let told = format!("which thread (32, 0, 0) writes in line {write}; no barrier between them");
     assert!(report.to_string().contains(&told), "{report}");
 
     let mut whole = Device::simulator().zeros::<i32, 1>([N])?;

@@ -161,7 +161,7 @@ fn a_loop_that_never_ends_is_told_at_once() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// What an unrolled round knows is no instruction, and a judge is none.
+/// A condition that is constant in an unrolled round costs no instruction, and neither does an analysis.
 #[tiled_kernel(FLAW = [0, 1], block = [32], grid = [1])]
 fn counted(y: &mut LayoutTensor<f32, RowMajor<32>>) {
     let mut sum = y[[thread_idx.x]];

@@ -52,7 +52,7 @@ fn judge(source: &str, (kernel, flaw): (&str, i64), report: &Report, wanted: Opt
     assert_eq!(first, Some((kind, line)), "{kernel}, FLAW = {flaw}:\n{report}");
 }
 
-/// Runs a kernel for each row `flaw => what is found`; a judge that must be asked is named before it.
+/// Runs a kernel for each row `flaw => what is found`; an optional analysis is named before it.
 macro_rules! table {
     ($source:expr, $([$option:ident])? $kernel:ident($($argument:expr),*) { $($flaw:literal => $wanted:expr,)* }) => {
         for (flaw, wanted) in [$(($flaw, $wanted)),*] {

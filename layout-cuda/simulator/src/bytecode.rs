@@ -1,7 +1,7 @@
-//! The simulator's instructions: what one warp does at once, over registers of 32 lanes.
+//! Bytecode: the instructions of one warp, over registers of 32 lanes.
 //!
-//! Invariant: every instruction writes the active lanes of its destination and no others; scalar registers hold what is
-//! equal in all active lanes. A jump goes to a place in the same code; frames nest as the statements did.
+//! Invariant: an instruction writes the active lanes of its destination only. A scalar register holds a value that is
+//! uniform over the active lanes. Jumps stay in the program; frames nest as the statements do.
 //!
 //! ```text
 //! LoopBegin ─► test: LoopTest ──(no lane left)──────────────┐
@@ -10,168 +10,53 @@
 //!                    Jump test                    LoopEnd ◄─┘
 //! ```
 
-use super::work::Works;
-use layout_compiler::elem::{Elem, Format};
+pub(crate) use crate::register::{Bank, FULL, LANES, Register, Sum};
+
+use crate::async_op::AsyncOps;
+use layout_compiler::elem::Elem;
 use layout_compiler::ir::BinaryOp;
 use layout_compiler::math::Math;
 use layout_compiler::program::{AtomicChange, Collective, Participants, Scope, TensorCore};
 
-/// Threads of a warp.
-pub(crate) const LANES: usize = 32;
-
-/// Every lane active.
-pub(crate) const FULL: u32 = u32::MAX;
-
-/// `vector + scalar + constant`, of mathematical integers; the sum wraps at 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Sum {
-    /// An integer register, one value a lane.
-    pub vector: Option<u32>,
-    /// A scalar register, one value for the warp.
-    pub scalar: Option<u32>,
-    /// A number.
-    pub constant: i64,
-}
-
-impl Sum {
-    /// A number.
-    pub(crate) const fn constant(constant: i64) -> Sum {
-        Sum { vector: None, scalar: None, constant }
-    }
-    /// An integer register.
-    pub(crate) const fn vector(register: u32) -> Sum {
-        Sum { vector: Some(register), scalar: None, constant: 0 }
-    }
-    /// A scalar register.
-    pub(crate) const fn scalar(register: u32) -> Sum {
-        Sum { vector: None, scalar: Some(register), constant: 0 }
-    }
-    /// The number, where it is nothing else.
-    pub(crate) fn as_constant(self) -> Option<i64> {
-        (self.vector.is_none() && self.scalar.is_none()).then_some(self.constant)
-    }
-    /// Whether all lanes have the same value.
-    pub(crate) fn uniform(self) -> bool {
-        self.vector.is_none()
-    }
-}
-
-/// A value: a register of one of the four banks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Register {
-    /// 32 single-precision floats.
-    F32(u32),
-    /// 32 double-precision floats.
-    F64(u32),
-    /// 32 integers of any type, sign- or zero-extended to 64 bits.
-    Int(Sum),
-    /// 32 truth values, a bit each.
-    Mask(u32),
-}
-
-impl Register {
-    /// The one so many further of its bank; of integers that are no register itself.
-    pub(crate) fn after(self, count: u32) -> Register {
-        match self {
-            Register::F32(number) => Register::F32(number + count),
-            Register::F64(number) => Register::F64(number + count),
-            Register::Int(sum) => Register::Int(Sum { vector: sum.vector.map(|at| at + count), ..sum }),
-            Register::Mask(number) => Register::Mask(number + count),
-        }
-    }
-}
-
-/// Which bank an element type lives in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Bank {
-    /// Single precision.
-    F32,
-    /// Double precision.
-    F64,
-    /// Integers.
-    Int,
-    /// Truth values.
-    Mask,
-}
-
-/// An operation on indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IndexOp {
-    /// Sum.
     Add,
-    /// Difference.
     Sub,
-    /// Product.
     Mul,
-    /// Truncated quotient.
+    /// Truncating.
     Div,
-    /// Remainder with the dividend's sign.
+    /// With the sign of the dividend.
     Rem,
-    /// Bitwise exclusive or.
     Xor,
-    /// Bitwise and.
     And,
-    /// Bitwise or.
     Or,
-    /// The smaller.
     Min,
-    /// The larger.
     Max,
-    /// Quotient of natural numbers of 64 bits.
+    /// For `u64`.
     DivNatural,
-    /// Remainder of natural numbers of 64 bits.
+    /// For `u64`.
     RemNatural,
-    /// The smaller of natural numbers of 64 bits.
+    /// For `u64`.
     MinNatural,
-    /// The larger of natural numbers of 64 bits.
+    /// For `u64`.
     MaxNatural,
 }
 
-/// An operation on floats of one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FloatOp {
-    /// `a`
     Copy,
-    /// `-a`
     Neg,
-    /// `a + b`
     Add,
-    /// `a - b`
     Sub,
-    /// `a * b`
     Mul,
-    /// `a / b`
     Div,
-    /// `a % b`
     Rem,
     /// `a * b + c`, rounded twice.
     MulThenAdd,
 }
 
-impl Bank {
-    /// The bank of an element type; the small floats are kept as `f32`.
-    pub(crate) fn of(elem: Elem) -> Bank {
-        match elem.format() {
-            Format::Float if elem == Elem::F64 => Bank::F64,
-            Format::Float | Format::SmallFloat(_) => Bank::F32,
-            Format::Signed | Format::Unsigned => Bank::Int,
-            Format::Truth => Bank::Mask,
-        }
-    }
-
-    /// Register `number` of the bank.
-    pub(crate) fn register(self, number: u32) -> Register {
-        match self {
-            Bank::F32 => Register::F32(number),
-            Bank::F64 => Register::F64(number),
-            Bank::Int => Register::Int(Sum::vector(number)),
-            Bank::Mask => Register::Mask(number),
-        }
-    }
-}
-
 impl FloatOp {
-    /// Floating-point operations of one lane.
+    /// The number of floating-point operations in one lane.
     pub(crate) fn flops(self) -> u64 {
         match self {
             FloatOp::Copy => 0,
@@ -181,93 +66,88 @@ impl FloatOp {
     }
 }
 
-/// A function of integers that may leave their type.
+/// An integer function that may overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whole {
-    /// The sum of a warp's lanes.
+pub(crate) enum IntegerFunction {
     Sum,
-    /// The sum of the lanes up to each.
     PrefixSum,
-    /// `a` to the power of `b`.
     Power,
-    /// The logarithm of `a` to base 2.
     Logarithm,
 }
 
-/// How an atomic store depends on an atomic load of the same tensor.
+/// The dependence of an atomic store on an atomic load of the same tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Update {
-    /// Nothing.
     Own,
-    /// Its value is made of what the load gave.
+    /// Its value depends on the load.
     Made,
-    /// Whether it is done depends on it.
+    /// Its condition depends on the load.
     Guarded,
 }
 
-/// An instruction. `site` is the place in the kernel that a finding names.
+/// An instruction; findings name its `site`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// Scalar registers: `dst = a op b`; neither has a vector.
+    /// Scalar registers; neither operand has a vector.
     Scalar { dst: u32, op: IndexOp, a: Sum, b: Sum, site: u32 },
-    /// Integer registers, as mathematical integers: `dst = a op b`.
+    /// Integer registers, modulo 2⁶⁴.
     Vector { dst: u32, op: IndexOp, a: Sum, b: Sum, site: u32 },
-    /// Integer registers, in the arithmetic of an element type: `dst = a op b`.
+    /// Integer registers, in the arithmetic of an element type.
     Int { dst: u32, op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
-    /// `dst = function(operands)`, of a first operand of type `elem`; operands that it does not have are the first one.
+    /// `dst = function(operands)`; `elem` is the type of the first operand, and missing operands repeat it.
     Math { dst: u32, function: Math, operands: [Register; 3], elem: Elem },
-    /// `dst = a`, cut to the width of an integer type; of 64 bits it is a copy.
+    /// `dst = a`, wrapped to an integer type.
     Wrap { dst: u32, a: Sum, elem: Elem },
-    /// A number in every lane.
+    /// A constant in every lane.
     ConstantF32 { dst: u32, value: f32 },
-    /// A number in every lane.
+    /// A constant in every lane.
     ConstantF64 { dst: u32, value: f64 },
-    /// The bits of a mask.
+    /// A constant mask.
     ConstantMask { dst: u32, value: u32 },
-    /// Floats.
+    /// Single precision.
     F32 { dst: u32, op: FloatOp, a: u32, b: u32, c: u32 },
     /// `dst = dst`, rounded to a float of 16 or 8 bits.
     Round { dst: u32, elem: Elem },
-    /// Doubles.
+    /// Double precision.
     F64 { dst: u32, op: FloatOp, a: u32, b: u32, c: u32 },
     /// `dst = a op b`; `op` is `BitAnd`, `BitOr` or `BitXor`.
     MaskBinary { dst: u32, op: BinaryOp, a: u32, b: u32 },
     /// `dst = !a`
     MaskNot { dst: u32, a: u32 },
-    /// `dst = a op b`, a comparison of integers.
+    /// `dst = a op b`
     CompareInt { dst: u32, op: BinaryOp, a: Sum, b: Sum },
-    /// `dst = a op b`, a comparison of floats.
+    /// `dst = a op b`
     CompareF32 { dst: u32, op: BinaryOp, a: u32, b: u32 },
-    /// `dst = a op b`, a comparison of doubles.
+    /// `dst = a op b`
     CompareF64 { dst: u32, op: BinaryOp, a: u32, b: u32 },
-    /// `dst = condition ? then : otherwise`, within one bank.
+    /// `dst = condition ? then : otherwise`, in one bank.
     Select { dst: u32, condition: u32, then: Register, otherwise: Register },
-    /// `dst = from as elem`; `natural` says that the integers are `u64`.
+    /// `dst = from as elem`; `natural` if the source is a `u64`.
     Cast { dst: u32, from: Register, natural: bool, elem: Elem },
-    /// An uninitialised variable: NaN, -1 or true in the active lanes.
+    /// An uninitialised variable: NaN, -1 or true.
     Poison { bank: Bank, dst: u32 },
     /// Loads `width` elements of each lane into consecutive registers.
     Load { dst: u32, address: Sum, mask: Option<u32>, site: u32 },
     /// Stores `width` elements of each lane from consecutive registers.
     Store { src: u32, address: Sum, mask: Option<u32>, site: u32 },
-    /// Reads a local array at an index of each lane.
+    /// Reads a local array at a dynamic index.
     LocalLoad { dst: u32, index: Sum, mask: Option<u32>, site: u32 },
-    /// Writes a local array at an index of each lane.
+    /// Writes a local array at a dynamic index.
     LocalStore { src: u32, index: Sum, mask: Option<u32>, site: u32 },
-    /// `cp.async`; the mask decides between data and zeros.
+    /// `cp.async`; masked lanes copy zeros.
     CopyAsync { destination: Sum, source: Sum, mask: Option<u32>, destination_site: u32, source_site: u32 },
-    /// Closes the copy group of each active lane.
+    /// Commits the copy group of each active lane.
     Commit,
     /// Waits until at most `groups` groups of each active lane are in flight.
     Wait { groups: u32 },
-    /// `dst = function(from)` of the warp's lanes together; `lane` is the count of a shuffle.
+    /// A collective of the warp; `lane` is the operand of a shuffle.
     Collective { dst: Register, function: Collective, from: Register, lane: Sum, elem: Elem, site: u32 },
-    /// `d += a b`, of consecutive registers of floats.
+    /// `d += a b`, of consecutive registers.
     Mma { d: u32, a: u32, b: u32, core: TensorCore, site: u32 },
-    /// Matrices from shared memory: the addresses are of the first `8 count` lanes.
+    /// `ldmatrix`; the first `8 count` lanes give the addresses.
     LoadMatrix { dst: u32, address: Sum, count: u32, transposed: bool, site: u32 },
-    /// Changes one element of each lane, lane after lane; `dst` takes what was there before. `expected` is a
-    /// [`AtomicChange::CompareExchange`]'s.
+    /// An atomic operation in lane order; `dst` gets the old value. `expected` is the operand of
+    /// [`AtomicChange::CompareExchange`].
     Atomic {
         dst: Option<u32>,
         expected: u32,
@@ -281,55 +161,55 @@ pub(crate) enum Op {
     },
     /// A barrier.
     Barrier { participants: Participants, site: u32 },
-    /// Work of the asynchronous proxy, or what orders it; of this number in the program's list.
+    /// An instruction of the asynchronous proxy, by its number in the program's list.
     Asynchronous { work: u32 },
-    /// Reports lanes in which the tracked register is uninitialised.
+    /// Reports lanes in which a tracked register is uninitialised.
     CheckInitialised { slot: u32, site: u32 },
-    /// Reports lanes where `0 <= at < end` does not hold of a coordinate of a view.
-    Claim { at: Sum, end: Sum, site: u32 },
-    /// Reports lanes in which `a op b` leaves its type, or a shift's count its width.
-    Exact { op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
-    /// Reports lanes in which a function of integers leaves its type.
-    Whole { function: Whole, a: Sum, b: Sum, elem: Elem, site: u32 },
-    /// Reports lanes in which a conversion to an integer type loses the value; `natural` says that the integers are `u64`.
-    Fits { from: Register, natural: bool, elem: Elem, site: u32 },
-    /// Keeps in mind where a float that is not finite comes from; of a warp's lanes together the operand's of any lane.
-    Born { dst: Register, from: [Register; 3], together: bool, site: u32 },
-    /// Reports lanes in which an index of this number in the program's list leaves 64 bits.
-    Leaves { number: u32, site: u32 },
-    /// The tracked register is initialised in the active lanes, or is not.
+    /// Reports lanes in which a coordinate of a view is not in `0..end`.
+    CheckView { at: Sum, end: Sum, site: u32 },
+    /// Reports lanes in which `a op b` overflows, or the count of a shift is out of range.
+    CheckInteger { op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
+    /// Reports lanes in which an integer function overflows.
+    CheckIntegerFunction { function: IntegerFunction, a: Sum, b: Sum, elem: Elem, site: u32 },
+    /// Reports lanes in which a conversion to an integer type loses the value; `natural` if the source is a `u64`.
+    CheckCast { from: Register, natural: bool, elem: Elem, site: u32 },
+    /// Records the origin of a float that is not finite; `together` if any lane of an operand may be its source.
+    TrackOrigin { dst: Register, from: [Register; 3], together: bool, site: u32 },
+    /// Reports lanes in which an index, by its number in the program's list, overflows 64 bits.
+    CheckIndex { number: u32, site: u32 },
+    /// Marks a tracked register as initialised or not in the active lanes.
     MarkInitialised { slot: u32, holds: bool },
-    /// Lanes where the mask holds go on; to `otherwise` (an `Else` or `EndIf`) if there is none.
+    /// Activates the lanes in which the mask holds; jumps to `otherwise` (an `Else` or `EndIf`) if there is none.
     If { mask: u32, otherwise: u32 },
-    /// The other lanes go on; to `end` (an `EndIf`) if there is none.
+    /// Activates the other lanes; jumps to `end` (an `EndIf`) if there is none.
     Else { end: u32 },
-    /// Both go on.
+    /// Activates the lanes of both branches.
     EndIf,
     /// Enters a loop.
     LoopBegin,
-    /// Lanes where the mask does not hold leave the loop; to `exit` (a `LoopEnd`) if none is left.
+    /// Lanes in which the mask does not hold leave the loop; jumps to `exit` (a `LoopEnd`) if none is left.
     LoopTest { mask: u32, exit: u32 },
-    /// All lanes leave the loop unless `a op b`.
+    /// Leaves the loop unless `a op b`.
     LoopTestScalar { a: Sum, op: BinaryOp, b: Sum, exit: u32 },
-    /// The lanes that met `Continue` come back.
+    /// Reactivates the lanes that executed `Continue`.
     Rejoin,
-    /// Goes back to `to`; of a loop that changes nothing but registers where it is `still`.
+    /// The back edge to `to`; `still` if the loop changes registers only.
     Jump { to: u32, still: bool, site: u32 },
-    /// A round of a loop ends whose condition never changes.
+    /// The back edge of a loop whose condition is invariant.
     Endless { site: u32 },
-    /// Leaves a loop: the lanes that entered go on.
+    /// Reactivates the lanes that entered the loop.
     LoopEnd,
     /// The active lanes leave the innermost loop.
     Break,
-    /// The active lanes wait for the end of the round.
+    /// The active lanes are inactive until the end of the iteration.
     Continue,
-    /// The warp has ended.
+    /// The warp ends.
     End,
 }
 
 impl Op {
-    /// Whether it does something that others, or the warp itself in another round, may see.
-    pub(crate) fn acts(self) -> bool {
+    /// Whether other threads, or another iteration, can observe it.
+    pub(crate) fn has_side_effect(self) -> bool {
         matches!(
             self,
             Op::Store { .. }
@@ -343,57 +223,53 @@ impl Op {
         )
     }
 
-    /// Whether it only observes, for judges alone.
+    /// Whether it only emits an event for analyses.
     #[inline]
-    pub(crate) fn looks(&self) -> bool {
+    pub(crate) fn is_check(&self) -> bool {
         matches!(
             self,
             Op::CheckInitialised { .. }
                 | Op::MarkInitialised { .. }
-                | Op::Claim { .. }
-                | Op::Exact { .. }
-                | Op::Whole { .. }
-                | Op::Fits { .. }
-                | Op::Born { .. }
-                | Op::Leaves { .. }
+                | Op::CheckView { .. }
+                | Op::CheckInteger { .. }
+                | Op::CheckIntegerFunction { .. }
+                | Op::CheckCast { .. }
+                | Op::TrackOrigin { .. }
+                | Op::CheckIndex { .. }
         )
     }
 
-    /// Whether it is no work of the kernel's.
-    pub(crate) fn judges(&self) -> bool {
-        self.looks() || matches!(self, Op::Poison { .. } | Op::Endless { .. } | Op::End)
+    /// Whether it is not counted as work of the kernel.
+    pub(crate) fn is_instrumentation(&self) -> bool {
+        self.is_check() || matches!(self, Op::Poison { .. } | Op::Endless { .. } | Op::End)
     }
 }
 
-/// An index as sums of products of registers, before anything wraps.
+/// An index as sums of products of registers, for its exact value.
 #[derive(Clone, Debug)]
 pub(crate) struct Polynomial {
-    /// A coefficient and factors, each with whether its register holds the bits of a natural number.
+    /// Coefficient and factors; `true` if the register holds a `u64`.
     pub terms: Vec<(i64, Vec<(Sum, bool)>)>,
-    /// What is added.
     pub constant: i64,
-    /// Whether it may be negative.
     pub signed: bool,
 }
 
-/// What an instruction touches, for memory and for findings.
+/// The properties of an access, or of another operation that a finding names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// The place, where it is an access.
+    /// The number of the place, if it is an access.
     pub place: u32,
-    /// The element type.
     pub elem: Elem,
     /// Bytes of an element.
     pub bytes: u32,
-    /// Elements at once.
+    /// Elements of a lane's vector.
     pub width: u32,
-    /// Where the elements are.
     pub target: Target,
-    /// The block of the cluster whose shared memory it is; the own where there is none.
+    /// The block of a remote access.
     pub rank: Option<Sum>,
     /// Elements of the place.
     pub len: i64,
-    /// What a masked load gives.
+    /// The value of a masked load.
     pub pad: u64,
     /// Whether a false mask is a finding.
     pub direct: bool,
@@ -403,27 +279,25 @@ pub(crate) struct Site {
     pub line: u32,
 }
 
-/// Where an access goes.
+/// The memory of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
-    /// Nowhere: the site of an operation that is no access.
+    /// An operation that is not an access.
     None,
-    /// The tensor of this number.
+    /// The argument.
     Global(u32),
-    /// Shared memory, from this byte on.
+    /// The first byte in shared memory.
     Shared(u32),
-    /// Registers from `register` on, tracked in slots from `slot` on.
+    /// The first register, and the first slot that tracks them.
     Local { register: u32, slot: u32 },
 }
 
-/// The code of a launch.
+/// The program of a launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
-    /// The instructions.
     pub code: Vec<Op>,
     /// The Rust line of each instruction.
     pub lines: Vec<u32>,
-    /// The sites.
     pub sites: Vec<Site>,
     /// Registers of floats.
     pub f32: u32,
@@ -431,37 +305,37 @@ pub(crate) struct Program {
     pub f64: u32,
     /// Registers of integers; the first three hold `thread_idx`.
     pub int: u32,
-    /// Registers of truth values.
+    /// Mask registers.
     pub mask: u32,
     /// Scalar registers; the first three hold `block_idx`.
     pub scalars: u32,
     /// Tracked registers.
     pub slots: u32,
-    /// The registers of local arrays: bank, first, how many; poisoned at the start of a block.
+    /// The registers of local arrays: bank, first, number; poisoned at the start of a block.
     pub arrays: Vec<(Bank, u32, u32)>,
     /// Bytes of shared memory.
     pub shared_bytes: u32,
     /// Bytes of the smallest shared element.
     pub granule: u32,
-    /// Whether instructions that only find mistakes are in the code.
+    /// Whether the code is instrumented.
     pub findings: bool,
-    /// Whether those that look at numbers are.
+    /// Whether arithmetic is instrumented.
     pub arithmetic: bool,
-    /// Indices that may leave 64 bits.
+    /// Indices that may overflow 64 bits.
     pub polynomials: Vec<Polynomial>,
-    /// Whether results depend on the order in which blocks run: sums of floats by atomics, and what they give back.
+    /// Whether results may depend on the order of blocks: atomic sums of floats, and results of atomic operations.
     pub ordered: bool,
-    /// Whether an atomic store depends on what an atomic load of its tensor gave.
+    /// Whether an atomic store depends on an atomic load of its tensor.
     pub updates: bool,
-    /// Whether floats are added by atomic operations.
+    /// Whether there are atomic sums of floats.
     pub sums: bool,
     /// Asynchronous work.
-    pub works: Works,
-    /// Whether threads read what others of the same launch write, so that they may wait for each other.
+    pub async_ops: AsyncOps,
+    /// Whether threads may wait for other blocks: there are atomic loads, fences or barriers of the grid.
     pub waits: bool,
     /// The names of the places.
     pub names: Vec<String>,
 }
 
-/// How many registers `thread_idx` takes, and how many scalars `block_idx`.
+/// The number of registers of `thread_idx`, and of scalars of `block_idx`.
 pub(crate) const AXES: u32 = 3;

@@ -1,44 +1,42 @@
-//! Gathers findings: one for each kind and site, with its first occurrence and the number of occurrences.
+//! Findings: one for each kind and site, with the first occurrence and the number of occurrences.
 //!
-//! Law: the result does not depend on which host thread ran which block: the first occurrence is the first by block, then
-//! by order. Among blocks that run together it is the first by time, since the earliest is the likeliest cause. Findings of
-//! other schedules follow.
+//! Law: the result does not depend on the host threads: the first occurrence is the first by block, then by order.
+//! Among concurrent blocks it is the first by time, since the earliest is the likeliest cause. Findings of other
+//! schedules follow.
 
-use super::report::{Finding, FindingKind};
+use crate::report::{Finding, FindingKind};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// What a finding says, and the line of the access that it conflicts with, where that is known.
-pub(crate) struct Words {
-    pub message: String,
+/// A message, and the line of the conflicting access if it is known.
+pub(crate) struct Message {
+    pub text: String,
     pub other: Option<u32>,
 }
 
-impl From<String> for Words {
-    fn from(message: String) -> Words {
-        Words { message, other: None }
+impl From<String> for Message {
+    fn from(text: String) -> Message {
+        Message { text, other: None }
     }
 }
 
-impl Words {
-    /// Of two accesses, the other one in this line; 0 is none.
-    pub(crate) fn beside(message: String, line: u32) -> Words {
-        Words { message, other: Some(line).filter(|line| *line > 0) }
+impl Message {
+    /// With the line of the conflicting access; 0 for none.
+    pub(crate) fn with_line(text: String, line: u32) -> Message {
+        Message { text, other: Some(line).filter(|line| *line > 0) }
     }
 }
 
-/// Where an occurrence stands in the launch.
+/// The position of an occurrence in the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Moment {
-    /// Which of the launch's schedules.
+    /// The number of the schedule.
     pub schedule: u64,
-    /// The block's number.
     pub block: u64,
-    /// How many occurrences were before it in the block.
+    /// Occurrences before it in the block.
     pub order: u64,
 }
 
-/// The findings of one host thread.
 #[derive(Default)]
 pub(crate) struct Findings {
     known: HashMap<(FindingKind, u32), (Moment, Finding)>,
@@ -46,12 +44,12 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// A block begins; blocks come in increasing order.
+    /// Starts a block; blocks come in increasing order.
     pub(crate) fn start_block(&mut self, block: u64) {
         self.now = Moment { block, ..Moment::default() };
     }
 
-    /// Counts `count` occurrences; `finding` is called for the first.
+    /// Adds `count` occurrences; `finding` is called for the first.
     pub(crate) fn add(
         &mut self,
         kind: FindingKind,
@@ -69,23 +67,22 @@ impl Findings {
         }
     }
 
-    /// What was found at a site is the cause of all else: it comes first.
+    /// Moves a finding to the front: it is the cause of the others.
     pub(crate) fn first(&mut self, kind: FindingKind, site: u32) {
         if let Some((moment, _)) = self.known.get_mut(&(kind, site)) {
             *moment = Moment { block: 0, order: 0, ..*moment };
         }
     }
 
-    /// What was found at a site is of another kind: its cause is known now. It stands where it stood.
-    pub(crate) fn explain(&mut self, (kind, site): (FindingKind, u32), cause: FindingKind, words: Words) {
+    /// Replaces the kind and message of a finding whose cause is found, at its position.
+    pub(crate) fn explain(&mut self, (kind, site): (FindingKind, u32), cause: FindingKind, message: Message) {
         let Some((moment, finding)) = self.known.remove(&(kind, site)) else { return };
         let mut own = Findings::default();
-        let Words { message, other } = words;
-        own.known.insert((cause, site), (moment, Finding { kind: cause, message, other, ..finding }));
+        let Message { text, other } = message;
+        own.known.insert((cause, site), (moment, Finding { kind: cause, message: text, other, ..finding }));
         self.merge(own);
     }
 
-    /// Adds another host thread's findings.
     pub(crate) fn merge(&mut self, other: Findings) {
         for (key, (moment, finding)) in other.known {
             match self.known.entry(key) {
@@ -104,17 +101,17 @@ impl Findings {
         }
     }
 
-    /// Adds what only another schedule finds.
+    /// Adds findings that only another schedule has.
     pub(crate) fn merge_new(&mut self, other: Findings, schedule: u64, seed: u64) {
         for (key, (moment, finding)) in other.known {
             self.known.entry(key).or_insert_with(|| {
-                let message = format!("{}, by the schedule of seed {seed}", finding.message);
+                let message = format!("{}, under the schedule of seed {seed}", finding.message);
                 (Moment { schedule, ..moment }, Finding { message, ..finding })
             });
         }
     }
 
-    /// In the order of their first occurrence, at most `most` of each kind, and how many were left out.
+    /// In the order of the first occurrence, at most `most` of each kind; and the number of the omitted ones.
     pub(crate) fn finish(self, most: usize) -> (Vec<Finding>, u64) {
         let mut all: Vec<((Moment, FindingKind, u32), Finding)> =
             self.known.into_iter().map(|((kind, site), (moment, f))| ((moment, kind, site), f)).collect();

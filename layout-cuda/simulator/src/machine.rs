@@ -1,70 +1,88 @@
-//! The machine of one host thread: the launch, and the parts of memory, actors and schedule that belong to the cluster that
-//! runs.
+//! The machine of one host thread: the launch, and the state of the cluster that runs.
 //!
-//! Each folder adds its methods; judges see all of the machine and can change nothing.
+//! The folders `actors` and `schedule` add methods. Observers read the machine.
 
-use super::bytecode::{LANES, Program};
-use super::event::{self, Hearings, Judge, Told};
-use super::findings::Words;
-use super::report::{Counts, Finding, FindingKind};
-use crate::actors::cluster;
-use crate::actors::order::Releases;
-use crate::actors::proxy::Proxy;
-use crate::actors::warp::{Warp, coordinates};
+use crate::bytecode::{LANES, Program};
+use crate::event::{Diagnostics, Event};
+use crate::findings::{Findings, Message};
 use crate::memory::bytes::Global;
-use crate::memory::strands::{Block, Clocks};
-use crate::schedule::turns::Turns;
+use crate::memory::lane_clocks::{Block, ClusterClocks};
+use crate::memory::releases::Releases;
+use crate::report::{Counts, Finding, FindingKind};
+use crate::state::cluster;
+use crate::state::policy::SchedulePolicy;
+use crate::state::proxy::Proxy;
+use crate::state::warp::{Warp, coordinates};
 use std::cell::RefCell;
 
-/// What all host threads share.
+/// An analysis of a launch; its state is shared by the host threads.
+pub(crate) trait Analysis: Send + Sync {
+    /// Its state for one cluster at a time.
+    fn observer(&self) -> Box<dyn Observer + '_>;
+
+    /// The launch has ended.
+    fn close(&self, _program: &Program, _findings: &mut Findings) {}
+}
+
+pub(crate) trait Observer {
+    /// The observed events: [`ACCESSES`], [`CHECKS`], [`ARITHMETIC`], [`OTHERS`].
+    fn interests(&self) -> u8;
+
+    fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>);
+}
+
+/// The observers of a cluster, each with its interests.
+pub(crate) type Observers<'a> = Vec<(u8, Box<dyn Observer + 'a>)>;
+
+pub(crate) fn observers<'a>(analyses: &'a [Box<dyn Analysis>]) -> Observers<'a> {
+    let observers = analyses.iter().map(|analysis| analysis.observer());
+    observers.map(|observer| (observer.interests(), observer)).collect()
+}
+
+/// The part that all host threads share.
 pub(crate) struct Launch<'a> {
     pub program: &'a Program,
     /// One for each argument.
     pub globals: Vec<Global<'a>>,
-    /// Who looks.
-    pub judges: Vec<Box<dyn Judge>>,
+    pub analyses: Vec<Box<dyn Analysis>>,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub cluster: [u32; 3],
     pub max_steps: u64,
     pub counters: bool,
-    /// Clusters that the device surely holds at once.
+    /// The number of clusters that the device is certain to hold at once.
     pub places: usize,
     /// The number of the schedule.
     pub seed: u64,
-    /// Whether clusters begin from the last to the first, whatever the schedule says.
+    /// Whether clusters start in reverse order, whatever the schedule.
     pub backwards: bool,
 }
 
 pub(crate) struct Machine<'a> {
     pub launch: &'a Launch<'a>,
     pub warps: Vec<Warp>,
-    /// How many warps a block has; `warps` is moved out while one of them runs.
+    /// The number of warps; `warps` is moved out while one of them runs.
     pub count: usize,
-    /// The blocks that run, and what their warps know.
-    pub clocks: Clocks,
+    pub clocks: ClusterClocks,
     pub shared: Vec<u8>,
-    /// The judges of the cluster that runs.
-    pub hearings: Hearings<'a>,
-    /// What they tell.
-    pub told: RefCell<Told>,
-    /// For each instruction: how often a warp ran it, and how many lanes.
+    pub observers: Observers<'a>,
+    pub diagnostics: RefCell<Diagnostics>,
+    /// For each instruction: executions by a warp, and active lanes.
     pub runs: Vec<[u64; 2]>,
-    /// What is in flight beside the threads.
     pub proxy: Proxy,
     pub releases: Releases,
-    /// The schedule.
-    pub turns: Turns,
+    pub policy: SchedulePolicy,
     /// Whether anything was written, released or ended since this was reset.
     pub progress: bool,
-    /// Whether the warp that ran last changed something undivided that others may wait for.
-    pub gave: bool,
+    /// Whether the last warp did an atomic write that another warp may be polling.
+    pub wrote_atomically: bool,
 }
 
-/// Warps, mbarriers and other actors of a cluster at most: each has a number that the shadow keeps in 16 bits.
+/// The maximum number of actors (warps, mbarriers and other engines) of a cluster: the shadow memory has 16 bits for
+/// each.
 pub(crate) const MOST_ACTORS: u64 = 2048;
 
-/// The actors of a cluster of so many blocks.
+/// The number of actors of a cluster.
 pub(crate) fn actors(program: &Program, threads: u32, ranks: u64) -> u64 {
     let each = threads.div_ceil(LANES as u32);
     Proxy::new(program, each as usize, 1).actors() as u64 * ranks
@@ -88,31 +106,52 @@ impl<'a> Machine<'a> {
                     ..Warp::new(program, number % each.max(1), launch.block)
                 })
                 .collect(),
-            clocks: Clocks { blocks: vec![Block::default(); ranks as usize], warps: Vec::new() },
+            clocks: ClusterClocks { blocks: vec![Block::default(); ranks as usize], warps: Vec::new() },
             shared: vec![u8::MAX; (ranks * stride) as usize],
-            hearings: event::hearings(&launch.judges),
-            told: RefCell::new(Told {
+            observers: observers(&launch.analyses),
+            diagnostics: RefCell::new(Diagnostics {
                 counts: vec![Counts::default(); program.sites.len()],
-                ..Told::default()
+                ..Diagnostics::default()
             }),
             runs: if launch.counters { vec![[0; 2]; program.code.len()] } else { Vec::new() },
             proxy,
             releases: Releases::default(),
-            turns: Turns::new(launch.seed),
+            policy: SchedulePolicy::new(launch.seed),
             progress: false,
-            gave: false,
+            wrote_atomically: false,
         }
     }
 
-    /// Notes a finding for some lanes of a warp; `words` is given the first of them.
-    pub(crate) fn report<W: Into<Words>>(
+    #[inline]
+    pub(crate) fn observed(&self) -> bool {
+        !self.observers.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn notify(&mut self, event: &Event<'_>) {
+        if self.observed() {
+            // Moved out, so that observers can borrow the machine.
+            let mut observers = std::mem::take(&mut self.observers);
+            self.diagnostics.borrow_mut().findings_of_event = 0;
+            let kind = event.kind();
+            for (interests, observer) in &mut observers {
+                if *interests & kind != 0 {
+                    observer.on_event(event, self);
+                }
+            }
+            self.observers = observers;
+        }
+    }
+
+    /// Adds a finding for some lanes of a warp; `message` gets the first of them.
+    pub(crate) fn report<M: Into<Message>>(
         &self,
         kind: FindingKind,
         site: u32,
         warp: u32,
         lanes: u32,
         index: Option<i64>,
-        words: impl FnOnce(usize) -> W,
+        message: impl FnOnce(usize) -> M,
     ) {
         let program = self.launch.program;
         if !program.findings
@@ -124,13 +163,13 @@ impl<'a> Machine<'a> {
         let inside = self.inside(warp as usize) as u32;
         let (extents, block) = (self.launch.block, self.clocks.blocks[self.rank(warp as usize)].index);
         let known = &program.sites[site as usize];
-        let mut told = self.told.borrow_mut();
-        told.of_event += 1;
-        told.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || {
-            let Words { message, other } = words(lane as usize).into();
+        let mut diagnostics = self.diagnostics.borrow_mut();
+        diagnostics.findings_of_event += 1;
+        diagnostics.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || {
+            let Message { text, other } = message(lane as usize).into();
             Finding {
                 kind,
-                message,
+                message: text,
                 line: known.line,
                 thread: coordinates(u64::from(inside * LANES as u32 + lane), extents),
                 block,

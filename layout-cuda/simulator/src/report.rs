@@ -1,6 +1,6 @@
-//! What a simulated launch reports besides its results: findings and counts.
+//! The report of a simulated launch: findings and counts.
 //!
-//! Law: equal programs with equal arguments give equal reports, whatever the number of host threads.
+//! Law: equal programs with equal arguments give equal reports, for any number of host threads.
 
 use std::fmt;
 
@@ -19,66 +19,67 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FindingKind {
-    /// An access outside of its tensor; no memory was touched.
+    /// An access outside its tensor; no memory was accessed.
     OutOfBounds,
-    /// A read of a shared or local element or of a variable that nothing has written.
+    /// A read of a shared or local element or of a variable before any write.
     Uninitialised,
-    /// Two threads write different values to one element, and nothing orders them.
+    /// Two threads write different values to one element without synchronisation.
     WriteWriteRace,
-    /// Two threads write the same value to one element, and nothing orders them.
+    /// Two threads write the same value to one element without synchronisation.
     EqualWrites,
-    /// One thread reads what another writes, and nothing orders them.
+    /// One thread reads an element that another writes, without synchronisation.
     ReadWriteRace,
     /// Not every thread reaches a barrier, or not the same one.
     DivergentBarrier,
     /// Memory is used while an asynchronous copy to it is in flight.
     MissingWait,
-    /// The asynchronous proxy uses what a thread wrote without `fence_async_proxy`, or `fence_async_proxy_global`; or TMA overwrites, in shared
-    /// or global memory, what the warp that starts it has read, with nothing that waits for the read.
+    /// The asynchronous proxy accesses an element that a thread wrote without `fence_async_proxy` or
+    /// `fence_async_proxy_global` after it. Or TMA overwrites an element that the issuing warp reads, and nothing waits
+    /// for the read.
     MissingFence,
-    /// The asynchronous proxy writes what others still use.
+    /// The asynchronous proxy writes memory that is still in use.
     Overwritten,
-    /// A phase of an mbarrier expects other bytes than its copies report.
+    /// A phase of an mbarrier expects another number of bytes than its copies report.
     TransactionBytes,
-    /// More arrivals at an mbarrier than a phase takes.
+    /// More arrivals at an mbarrier than its phase expects.
     Arrivals,
     /// A block ends while copies or products are in flight, or in the middle of a phase.
     InFlightAtEnd,
-    /// A block uses shared memory of another one of its cluster that may have ended.
+    /// A block accesses the shared memory of another block of its cluster that may have ended.
     EndedBlock,
-    /// A block uses shared memory of another one of its cluster that may not have begun.
+    /// A block accesses the shared memory of another block of its cluster that may not have started.
     NotBegun,
-    /// A vector access whose address is no multiple of its bytes.
+    /// A vector access whose address is not a multiple of its bytes.
     Misaligned,
     /// An integer division or remainder by zero.
     DivisionByZero,
     /// A warp took more steps than the options allow; the launch was stopped.
     StepLimit,
-    /// Every warp waits for something that cannot happen; the launch was stopped.
+    /// Every warp waits for an event that cannot happen; the launch was stopped.
     Deadlock,
-    /// A block waits for one that need not run at the same time; the launch was stopped.
+    /// A block waits for one that may not be resident at the same time; the launch was stopped.
     NotResident,
-    /// A lost update: a thread writes what it computed from an element's value, and another thread wrote the element in
+    /// A lost update: a thread writes a value computed from an element, and another thread wrote the element in
     /// between.
     LostUpdate,
-    /// An index leaves 64 bits.
+    /// An index overflows 64 bits.
     IndexOverflow,
-    /// An element that no thread wrote, where others of its tensor were ([`super::Options::coverage`]).
+    /// An element that no thread wrote, while others of its tensor were written ([`crate::Options::coverage`]).
     Unwritten,
-    /// Two threads write different values to one element, and nobody read the first ([`super::Options::coverage`]).
+    /// Two threads write different values to one element without a read in between ([`crate::Options::coverage`]).
     WrittenTwice,
-    /// A read of an element of a tensor of zeros, before anything wrote it ([`super::Options::coverage`]).
+    /// A read of an element of a tensor of zeros before any write ([`crate::Options::coverage`]).
     Unset,
-    /// An integer leaves its type ([`super::Options::arithmetic`]).
+    /// An integer overflows its type ([`crate::Options::arithmetic`]).
     Overflow,
-    /// A conversion to a type that does not have the value ([`super::Options::arithmetic`]).
+    /// A conversion to a type that cannot represent the value ([`crate::Options::arithmetic`]).
     LossyCast,
-    /// A shift by a negative count, or by the width of its type or more ([`super::Options::arithmetic`]).
+    /// A shift by a negative count, or by the width of its type or more ([`crate::Options::arithmetic`]).
     ShiftTooFar,
-    /// An infinity from finite numbers, or a NaN from operands that are none, that is stored
-    /// ([`super::Options::arithmetic`]).
+    /// A stored infinity made of finite numbers, or a stored NaN made of operands that are not NaN
+    /// ([`crate::Options::arithmetic`]).
     NotFinite,
-    /// Another schedule gives another result ([`super::Options::schedules`]).
+    /// Another schedule gives another result ([`crate::Options::schedules`]).
     ScheduleDependent,
 }
 
@@ -121,7 +122,7 @@ impl FindingKind {
         FindingKind::ScheduleDependent,
     ];
 
-    /// The kind in words.
+    /// The name of the kind in messages.
     ///
     /// ```
     /// use layout_simulator::FindingKind;
@@ -142,22 +143,22 @@ impl FindingKind {
             FindingKind::Arrivals => "surplus arrival",
             FindingKind::InFlightAtEnd => "work in flight at the end",
             FindingKind::EndedBlock => "use of an ended block",
-            FindingKind::NotBegun => "use of a block that has not begun",
+            FindingKind::NotBegun => "use of a block that has not started",
             FindingKind::Misaligned => "misaligned access",
             FindingKind::DivisionByZero => "division by zero",
             FindingKind::StepLimit => "step limit",
             FindingKind::Deadlock => "deadlock",
-            FindingKind::NotResident => "wait for a block that need not run",
+            FindingKind::NotResident => "wait for a block that may not be resident",
             FindingKind::LostUpdate => "lost update",
             FindingKind::IndexOverflow => "index beyond 64 bits",
             FindingKind::Unwritten => "element left unwritten",
             FindingKind::WrittenTwice => "written twice",
-            FindingKind::Unset => "update of what nothing set",
+            FindingKind::Unset => "update of an unset element",
             FindingKind::Overflow => "integer overflow",
             FindingKind::LossyCast => "lossy conversion",
             FindingKind::ShiftTooFar => "shift too far",
             FindingKind::NotFinite => "NaN or infinity",
-            FindingKind::ScheduleDependent => "result of the schedule",
+            FindingKind::ScheduleDependent => "schedule-dependent result",
         }
     }
 }
@@ -178,21 +179,21 @@ impl FindingKind {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind.
+    /// The kind.
     pub kind: FindingKind,
-    /// What happened, with the numbers.
+    /// The description, with the numbers.
     pub message: String,
-    /// The line in the kernel's Rust file, 0 where it is not known.
+    /// The line in the kernel's Rust file, 0 if unknown.
     pub line: u32,
     /// `thread_idx`
     pub thread: [u32; 3],
     /// `block_idx`
     pub block: [u32; 3],
-    /// The tensor, where there is one.
+    /// The tensor, if there is one.
     pub place: Option<String>,
-    /// The element of the tensor, counted from its first, where there is one.
+    /// The element of the tensor, counted from its first, if there is one.
     pub index: Option<i64>,
-    /// How many threads met it, all blocks together.
+    /// The number of threads with this finding, in all blocks.
     pub count: u64,
     /// The line of the access that this one conflicts with, where it is known.
     pub other: Option<u32>,
@@ -268,23 +269,24 @@ impl fmt::Display for InFile<'_, Finding> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// The simulator's instructions, one for a warp.
+    /// Executed instructions of the simulator, counted once for a warp.
     pub instructions: u64,
-    /// Floating-point operations; a fused multiply-add counts two, and so does each of a matrix product, of integers as well.
+    /// Floating-point operations. A fused multiply-add counts as two, and so does each of a matrix product, of integers
+    /// as well.
     pub flops: u64,
-    /// Loads and stores of global memory, one for a warp.
+    /// Loads and stores of global memory, counted once for a warp.
     pub global_requests: u64,
-    /// 32-byte sectors that these requests touch.
+    /// 32-byte sectors of these requests.
     pub global_sectors: u64,
     /// Bytes that threads read from global memory.
     pub global_bytes_read: u64,
     /// Bytes that threads wrote to global memory.
     pub global_bytes_written: u64,
-    /// Loads and stores of shared memory, one for a warp.
+    /// Loads and stores of shared memory, counted once for a warp.
     pub shared_requests: u64,
-    /// Passes through the 32 banks of 4 bytes that these requests take.
+    /// Passes of these requests through the 32 banks of 4 bytes.
     pub shared_wavefronts: u64,
-    /// Passes beyond those that an access without conflicts of the same width takes.
+    /// Passes in addition to those of a conflict-free access of the same width.
     pub bank_conflicts: u64,
     /// Bytes that threads read from shared memory.
     pub shared_bytes_read: u64,
@@ -316,7 +318,7 @@ impl Counts {
     }
 }
 
-/// What a simulated launch reports besides its results.
+/// The result of a simulated launch besides its tensors.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -332,22 +334,22 @@ impl Counts {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Report {
-    /// The findings, in the order of their first occurrence.
+    /// In the order of their first occurrence.
     pub findings: Vec<Finding>,
-    /// How many findings of a kind were left out because of [`super::Options::max_findings`].
+    /// The number of findings omitted because of [`crate::Options::max_findings`].
     pub left_out: u64,
-    /// The counts of the launch; zero without [`super::Options::counters`].
+    /// The counts of the launch; zero without [`crate::Options::counters`].
     pub totals: Counts,
     /// The counts of each line that has any, by line.
     pub lines: Vec<(u32, Counts)>,
-    /// Blocks that were run.
+    /// The number of blocks that ran.
     pub blocks: u64,
     /// Whether the launch was stopped before its end (step limit, deadlock).
     pub stopped: bool,
 }
 
 impl Report {
-    /// Whether there is nothing to report.
+    /// Whether there are no findings.
     ///
     /// ```
     /// use layout_simulator::Report;

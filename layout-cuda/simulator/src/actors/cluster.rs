@@ -1,63 +1,34 @@
-//! Clusters: blocks that run together. Where the kernel asks for no cluster, each block is one.
+//! Addresses in a cluster. A kernel without a cluster size has clusters of one block.
 //!
-//! Warps, mbarriers and bytes of shared memory are numbered through the cluster, block after block; a warp knows its
-//! block's first numbers. A block's shared memory begins at a multiple of 1024 bytes, so a swizzle by address is the same
-//! as in the block alone.
+//! Warps, mbarriers and bytes of shared memory are numbered through the cluster, block after block.
 //!
-//! Law: an access to another block's shared memory is an access to the cluster's at another offset.
+//! Law: an access to another block's shared memory is an access to the cluster's shared memory at another offset.
 
-use super::touch::Touch;
-use super::warp::{Warp, coordinates, each_lane};
-use crate::bytecode::{Program, Site, Sum};
+use crate::bytecode::{Site, Sum};
 use crate::event::Event;
 use crate::machine::Machine;
-use crate::memory::strands::Block;
 use crate::report::FindingKind;
+use crate::state::cluster::stride;
+use crate::state::lanes::LaneElements;
+use crate::state::warp::{Warp, each_lane};
 use std::ops::Range;
 
-/// Bytes from one block's shared memory to the next one's.
-pub(crate) fn stride(program: &Program) -> u32 {
-    program.shared_bytes.next_multiple_of(1024)
-}
-
-/// Blocks of a cluster.
-pub(crate) fn size(cluster: [u32; 3]) -> u32 {
-    cluster.iter().fold(1, |product: u32, extent| product.saturating_mul((*extent).max(1)))
-}
-
-/// The blocks of a cluster of a grid, by rank.
-pub(crate) fn blocks(cluster: u64, extents: [u32; 3], grid: [u32; 3]) -> Vec<Block> {
-    let extents = extents.map(|extent| extent.max(1));
-    let clusters: [u32; 3] = std::array::from_fn(|axis| grid[axis] / extents[axis]);
-    let first = coordinates(cluster, clusters);
-    let [x, y, _] = grid.map(u64::from);
-    (0..size(extents))
-        .map(|rank| {
-            let inside = coordinates(u64::from(rank), extents);
-            let index: [u32; 3] = std::array::from_fn(|axis| first[axis] * extents[axis] + inside[axis]);
-            let [i, j, k] = index.map(u64::from);
-            Block { number: i + x * (j + y * k), index }
-        })
-        .collect()
-}
-
 impl Machine<'_> {
-    /// Blocks that run together.
+    /// The number of blocks in the cluster.
     pub(crate) fn ranks(&self) -> usize {
         self.clocks.blocks.len().max(1)
     }
 
-    /// Warps of a block.
+    /// The number of warps in a block.
     pub(crate) fn warps_of_block(&self) -> usize {
         self.count / self.ranks()
     }
 
-    /// The block of a warp, by its rank.
+    /// The rank of a warp's block.
     pub(crate) fn rank(&self, warp: usize) -> usize {
         warp / self.warps_of_block().max(1)
     }
 
-    /// The warps of a block.
     pub(crate) fn warps_of(&self, rank: usize) -> Range<usize> {
         let each = self.warps_of_block();
         rank * each..(rank + 1) * each
@@ -68,7 +39,7 @@ impl Machine<'_> {
         warp % self.warps_of_block().max(1)
     }
 
-    /// A warp in words.
+    /// The name of a warp in findings.
     pub(crate) fn warp_name(&self, warp: usize) -> String {
         match self.ranks() {
             1 => format!("warp {warp}"),
@@ -76,56 +47,56 @@ impl Machine<'_> {
         }
     }
 
-    /// Lanes of a warp do something to another block's shared memory.
+    /// Lanes of a warp access another block's shared memory.
     pub(crate) fn reach(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32) {
         if rank != self.rank(warp.number as usize) && lanes != 0 {
-            self.tell(&Event::Reached { warp, lanes, rank, site });
+            self.notify(&Event::RemoteAccess { warp, lanes, rank, site });
         }
     }
 
-    /// Makes an access to shared memory of other blocks out of one to the own: the index counts on through the cluster.
+    /// Turns the own block's addresses into those of the lanes' target blocks.
     pub(crate) fn in_other_blocks(
         &mut self,
         warp: &Warp,
         site: &Site,
         number: u32,
         rank: Sum,
-        touch: &mut Touch,
+        elements: &mut LaneElements,
     ) {
         let (ranks, own) = (self.ranks() as i64, self.rank(warp.number as usize));
-        let elements = i64::from(stride(self.launch.program) / site.bytes);
-        touch.uniform &= rank.uniform();
+        let block_elements = i64::from(stride(self.launch.program) / site.bytes);
+        elements.uniform &= rank.uniform();
         let ranks_of_lanes = warp.lanes(rank);
         let mut seen = 0u64;
-        for lane in each_lane(touch.open) {
+        for lane in each_lane(elements.active) {
             let rank = ranks_of_lanes[lane];
             if !(0..ranks).contains(&rank) {
-                touch.open &= !(1 << lane);
+                elements.active &= !(1 << lane);
                 self.report(FindingKind::OutOfBounds, number, warp.number, 1 << lane, None, |_| {
                     format!("shared memory of rank {rank} of a cluster of {ranks}")
                 });
                 continue;
             }
-            touch.index[lane] += (rank - own as i64) * elements;
+            elements.index[lane] += (rank - own as i64) * block_elements;
             if seen >> rank & 1 == 0 && rank as usize != own {
                 seen |= 1 << rank;
                 let known = &self.clocks.warps[warp.number as usize].of(lane).clock;
-                if !known.knows_any(self.warps_of(rank as usize)) {
+                if !known.has_advanced(self.warps_of(rank as usize)) {
                     self.report(FindingKind::NotBegun, number, warp.number, 1 << lane, None, |_| {
-                        format!("shared memory of rank {rank}, which may not have begun: no `cluster_barrier()` before")
+                        format!("shared memory of rank {rank}, which may not have started: no `cluster_barrier()` before")
                     });
                 }
             }
         }
     }
 
-    /// The lanes' accesses to other blocks must come before those end. Lanes that go to one block are one event.
-    pub(crate) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
+    /// Emits one event for each target block. The analysis checks that the block is alive at the access.
+    pub(crate) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, elements: &LaneElements) {
         let own = self.rank(warp.number as usize) as i64;
-        let elements = i64::from(stride(self.launch.program) / site.bytes);
-        let mut open = touch.open;
+        let block_elements = i64::from(stride(self.launch.program) / site.bytes);
+        let mut open = elements.active;
         while open != 0 {
-            let block = |lane: usize| touch.index[lane].div_euclid(elements);
+            let block = |lane: usize| elements.index[lane].div_euclid(block_elements);
             let first = block(open.trailing_zeros() as usize);
             let lanes = each_lane(open).filter(|lane| block(*lane) == first);
             let lanes = lanes.fold(0, |lanes, lane| lanes | 1 << lane);

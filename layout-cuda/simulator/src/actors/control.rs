@@ -1,24 +1,23 @@
-//! Which lanes are active: conditions and loops.
+//! Control flow: conditions and loops set the active lanes.
 //!
-//! Law: the lanes of a statement are active again behind it; lanes that left a loop, or its current round, wait at the end
-//! of the loop or the round.
+//! Law: the lanes that are active before a statement are active after it. Lanes that left a loop or an iteration are
+//! inactive until its end.
 
+use super::endless_loop::LoopDetector;
 use super::proxy::Flow;
-use super::rounds::Rounds;
-use super::warp::{Frame, State, Warp};
 use crate::bytecode::Op;
-use crate::compile::compare;
 use crate::machine::Machine;
+use crate::state::warp::{Frame, State, Warp};
 
 impl Machine<'_> {
-    /// Runs the instruction at a place, where it decides who goes on.
+    /// Executes a control-flow instruction.
     #[inline]
     pub(crate) fn control(
         &mut self,
         warp: &mut Warp,
         op: &Op,
         at: usize,
-        rounds: &mut Rounds,
+        rounds: &mut LoopDetector,
     ) -> Option<Flow> {
         match *op {
             Op::If { mask, otherwise } => {
@@ -57,7 +56,7 @@ impl Machine<'_> {
             }
             Op::LoopTestScalar { a, op, b, exit } => {
                 warp.round = warp.active;
-                if warp.active == 0 || !compare(op, &warp.uniform(a), &warp.uniform(b)) {
+                if warp.active == 0 || !op.compare(&warp.uniform(a), &warp.uniform(b)) {
                     warp.pc = exit as usize;
                 }
             }

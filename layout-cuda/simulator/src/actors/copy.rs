@@ -1,17 +1,17 @@
-//! `cp.async`: issued, in flight, landed.
+//! `cp.async`: issued, in flight, complete.
 //!
-//! The source is read when the copy is issued, and the destination changes when the issuing thread waits. In between the
-//! shadows of both say that a copy is in flight. So an access to the destination is found, and so is a write to the source.
+//! The source is read at the issue, and the destination is written when the issuing thread waits. In between both
+//! shadows mark the elements as in flight, so an access to the destination or a write to the source is a finding.
 
-use super::touch::Kind;
-use super::warp::{Pending, Source, Warp, each_lane};
 use crate::bytecode::{LANES, Sum, Target};
-use crate::event::{Access, Event, How};
+use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
 use crate::memory::bytes;
+use crate::state::lanes::Direction;
+use crate::state::warp::CopySource;
+use crate::state::warp::{PendingCopy, Warp, each_lane};
 
 impl Machine<'_> {
-    /// Issues `cp.async`: the source is read now, the destination is in flight until the wait.
     pub(crate) fn copy_async(
         &mut self,
         warp: &mut Warp,
@@ -22,25 +22,25 @@ impl Machine<'_> {
         let program = self.launch.program;
         let (to, from) = (&program.sites[destination_site as usize], &program.sites[source_site as usize]);
         let (Target::Shared(base), Target::Global(argument)) = (to.target, from.target) else { return };
-        let read = self.ready(warp, source, mask, source_site, Kind::Read);
-        let (number, touch, how) = (source_site, &read, How::Fetch);
-        self.tell(&Event::Access(Access { warp, site: from, number, touch, how }));
-        let written = self.ready(warp, destination, None, destination_site, Kind::Write);
-        let (number, touch, how) = (destination_site, &written, How::Issue);
-        self.tell(&Event::Access(Access { warp, site: to, number, touch, how }));
-        let mut pending = Pending {
-            lanes: written.open,
+        let read = self.ready(warp, source, mask, source_site, Direction::Read);
+        let (number, elements, kind) = (source_site, &read, AccessKind::AsyncRead);
+        self.notify(&Event::Access(Access { warp, site: from, number, elements, kind }));
+        let written = self.ready(warp, destination, None, destination_site, Direction::Write);
+        let (number, elements, kind) = (destination_site, &written, AccessKind::AsyncWrite);
+        self.notify(&Event::Access(Access { warp, site: to, number, elements, kind }));
+        let mut pending = PendingCopy {
+            lanes: written.active,
             groups: warp.committed,
             offsets: [0; LANES],
             data: [[0; 16]; LANES],
             bytes: to.width * to.bytes,
             site: destination_site,
-            source: Source { argument, index: read.index, open: read.open, width: from.width },
+            source: CopySource { argument, index: read.index, active: read.active, width: from.width },
         };
         let global = &self.launch.globals[argument as usize];
-        for lane in each_lane(written.open) {
+        for lane in each_lane(written.active) {
             pending.offsets[lane] = warp.shared + base + written.index[lane] as u32 * to.bytes;
-            if read.open >> lane & 1 == 0 {
+            if read.active >> lane & 1 == 0 {
                 continue;
             }
             for part in 0..from.width {
@@ -52,7 +52,7 @@ impl Machine<'_> {
         warp.pending.push(pending);
     }
 
-    /// Lands the copies of all but the last `groups` groups of each active lane.
+    /// Completes all copies of each active lane except those of the last `groups` groups.
     pub(crate) fn wait(&mut self, warp: &mut Warp, groups: u32) {
         let (active, committed) = (warp.active, warp.committed);
         let mut pending = std::mem::take(&mut warp.pending);
@@ -70,7 +70,7 @@ impl Machine<'_> {
                 }
             }
             if lanes != 0 {
-                self.tell(&Event::Landed { warp, lanes, copy });
+                self.notify(&Event::CopyCompleted { warp, lanes, copy });
             }
         }
         pending.retain(|copy| copy.lanes != 0);

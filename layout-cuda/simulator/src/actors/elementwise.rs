@@ -1,15 +1,15 @@
-//! The elementwise words, in the lanes of a warp.
+//! Elementwise functions on the lanes of a warp.
 //!
-//! Law: as [`layout_compiler::meaning`] says; floats of 16 and 8 bits are computed as `f32`, and the caller rounds.
+//! Law: the meaning is [`layout_compiler::meaning`]; floats of 16 and 8 bits are computed as `f32`, and the caller
+//! rounds.
 
-use super::warp::{Warp, put};
 use crate::bytecode::{Bank, LANES, Register};
+use crate::state::warp::{Warp, put};
 use layout_compiler::elem::Elem;
 use layout_compiler::math::Math;
 use layout_compiler::meaning::{Float, integer};
 use layout_compiler::small_float;
 
-/// `dst = function(operands)`, of a first operand of type `elem`.
 pub(crate) fn math(warp: &mut Warp, dst: u32, function: Math, operands: [Register; 3], elem: Elem) {
     let active = warp.active;
     let integers = |register: Register| match register {
@@ -59,12 +59,12 @@ pub(crate) fn math(warp: &mut Warp, dst: u32, function: Math, operands: [Registe
             let a = warp.lanes(a);
             warp.put_mask(dst, mask(|lane| integer(function, elem, [a[lane], 0, 0]) == Some(1)));
         }
-        // The compiler gives no other pair.
+        // The compiler emits no other pair.
         (_, Register::F32(_) | Register::F64(_) | Register::Int(_) | Register::Mask(_)) => {}
     }
 }
 
-/// The number of a register of floats; another one where it is none.
+/// The number of a float register, or a default.
 fn number(register: Register, otherwise: u32) -> u32 {
     match register {
         Register::F32(number) | Register::F64(number) => number,
@@ -72,7 +72,6 @@ fn number(register: Register, otherwise: u32) -> u32 {
     }
 }
 
-/// Of registers of floats.
 #[inline]
 fn floats<T: Float>(
     function: Math,

@@ -1,23 +1,23 @@
-//! Runs a warp until it waits or ends.
+//! Executes a warp until it waits or ends.
 //!
-//! An instruction computes in registers (`registers`), decides which lanes are active (`control`), touches memory or other
-//! threads (here, and in what this calls), or only observes for judges (`judge`).
+//! An instruction computes in registers (`registers`), changes the active lanes (`control`), accesses memory or other
+//! threads (here, and in the callees), or is instrumentation that only analyses observe.
 
+use super::collectives;
+use super::endless_loop::LoopDetector;
 use super::mma;
 use super::proxy::Flow;
-use super::rounds::Rounds;
-use super::together;
-use super::warp::{State, Warp};
 use crate::bytecode::Op;
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::report::FindingKind;
+use crate::state::warp::{State, Warp};
 use layout_compiler::program::{Collective, Participants};
 
 impl Machine<'_> {
-    /// Runs a ready warp until it waits or ends.
     pub(crate) fn run_warp(&mut self, number: usize) {
-        // The warp is moved out so that memory and warp can be borrowed apart; an empty vector costs nothing.
+        // The warp is moved out, so that the machine and the warp are borrowed apart; an empty vector does not
+        // allocate.
         let mut warps = std::mem::take(&mut self.warps);
         self.run(&mut warps[number]);
         self.warps = warps;
@@ -26,7 +26,7 @@ impl Machine<'_> {
     fn run(&mut self, warp: &mut Warp) {
         let program = self.launch.program;
         let counters = self.launch.counters;
-        let mut rounds = Rounds::new();
+        let mut rounds = LoopDetector::new();
         loop {
             let at = warp.pc;
             if counters {
@@ -39,13 +39,13 @@ impl Machine<'_> {
             if self.compute(warp, op) {
                 continue;
             }
-            if op.looks() {
-                self.tell(&Event::Look(warp, op));
+            if op.is_check() {
+                self.notify(&Event::Check(warp, op));
                 continue;
             }
             let flow = self.control(warp, op, at, &mut rounds).or_else(|| self.act(warp, op));
             match flow {
-                // Every instruction is one of these.
+                // Every instruction belongs to one of these groups.
                 Some(Flow::Next) | None => {}
                 Some(Flow::Again) => {
                     warp.pc = at;
@@ -56,7 +56,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs an instruction that touches memory or other threads.
+    /// Executes an instruction with a side effect.
     fn act(&mut self, warp: &mut Warp, op: &Op) -> Option<Flow> {
         let program = self.launch.program;
         match *op {
@@ -74,16 +74,16 @@ impl Machine<'_> {
             }
             Op::Wait { groups } => self.wait(warp, groups),
             Op::Collective { dst, function, from, lane, elem, site } => {
-                // Behind a `break` of all lanes nobody is here.
+                // After a `break` of all lanes no lane is active.
                 if warp.active == 0 {
                     return Some(Flow::Next);
                 }
                 self.converged(warp, function.name(), site);
-                // Who is elected knows no more than it did.
+                // An elected lane acquires nothing.
                 if function != Collective::ElectOne {
                     self.clocks.of(warp.number).exchange();
                 }
-                together::collective(warp, dst, function, from, lane, elem);
+                collectives::collective(warp, dst, function, from, lane, elem);
             }
             Op::Mma { d, a, b, core, site } => {
                 self.converged(warp, "a matrix instruction", site);
@@ -96,8 +96,8 @@ impl Machine<'_> {
             Op::Atomic { dst, expected, src, change, scope, update, address, mask, site } => {
                 self.atomic(warp, dst, [expected, src], (change, scope, update), (address, mask), site);
                 if warp.active != 0 && program.waits {
-                    // It may wait for what another warp writes: that one must have its turn. Likewise those who wait for what it
-                    // wrote, before it goes on: else they would learn of more by chance.
+                    // It may poll an element that another warp writes, so the warp yields. If it wrote, polling warps
+                    // run before it continues; otherwise they would acquire more than they waited for.
                     if dst.is_some() {
                         warp.wait_site = site;
                     }
@@ -110,7 +110,7 @@ impl Machine<'_> {
                 }
                 self.converged(warp, barrier_name(participants), site);
                 if participants == Participants::Warp {
-                    self.clocks.of(warp.number).meet();
+                    self.clocks.of(warp.number).join();
                 } else {
                     warp.state = State::Waiting(participants, site);
                     return Some(Flow::Stop);
@@ -122,7 +122,7 @@ impl Machine<'_> {
         Some(Flow::Next)
     }
 
-    /// Reports threads of the warp that are not here, where all of them take part.
+    /// Reports inactive threads of a warp at an instruction that needs all of them.
     pub(crate) fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
         let missing = warp.live & !warp.active;
         if missing == 0 {
@@ -142,7 +142,6 @@ impl Machine<'_> {
     }
 }
 
-/// A barrier in words.
 fn barrier_name(participants: Participants) -> &'static str {
     match participants {
         Participants::Thread => "a barrier of the thread",

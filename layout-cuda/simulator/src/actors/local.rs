@@ -1,14 +1,14 @@
-//! Local tensors at indices that are known only at run time: each lane picks its register.
+//! Local arrays with dynamic indices: each lane selects its register.
 
-use super::touch::{Kind, gather};
-use super::warp::{Warp, each_lane, put};
+use super::load_store::gather;
 use crate::bytecode::{Bank, LANES, Sum, Target};
 use crate::event::Event;
 use crate::machine::Machine;
+use crate::state::lanes::Direction;
+use crate::state::warp::{Warp, each_lane, put};
 use layout_compiler::small_float;
 
 impl Machine<'_> {
-    /// Reads a local array at an index of each lane.
     pub(crate) fn local_load(
         &mut self,
         warp: &mut Warp,
@@ -19,40 +19,44 @@ impl Machine<'_> {
     ) {
         let site = &self.launch.program.sites[number as usize];
         let Target::Local { register, .. } = site.target else { return };
-        let mut touch = self.ready(warp, index, mask, number, Kind::Read);
-        // Each lane has elements of its own, also at one index.
-        touch.uniform = false;
-        let element = |lane: usize| touch.index[lane] as usize;
-        self.tell(&Event::Local { warp, number, touch: &touch, value: dst, kind: Kind::Read });
+        let mut elements = self.ready(warp, index, mask, number, Direction::Read);
+        // Lanes have separate elements even if the index is equal.
+        elements.uniform = false;
+        let element = |lane: usize| elements.index[lane] as usize;
+        self.notify(&Event::Local {
+            warp,
+            number,
+            elements: &elements,
+            value: dst,
+            direction: Direction::Read,
+        });
         let (from, to) = (register as usize, dst as usize);
-        // A register holds a small float as an `f32`.
         let small = site.elem.is_float() && site.elem.bytes() < 4;
         let pad =
             if small { small_float::decode(site.pad as u32, site.elem).to_bits().into() } else { site.pad };
         let mut raw = [pad; LANES];
         match Bank::of(site.elem) {
             Bank::F32 => {
-                gather(&mut raw, &touch, |lane| warp.f32[from + element(lane)][lane].to_bits().into());
+                gather(&mut raw, &elements, |lane| warp.f32[from + element(lane)][lane].to_bits().into());
                 put(&mut warp.f32[to], &raw.map(|bits| f32::from_bits(bits as u32)), warp.active);
             }
             Bank::F64 => {
-                gather(&mut raw, &touch, |lane| warp.f64[from + element(lane)][lane].to_bits());
+                gather(&mut raw, &elements, |lane| warp.f64[from + element(lane)][lane].to_bits());
                 put(&mut warp.f64[to], &raw.map(f64::from_bits), warp.active);
             }
             Bank::Int => {
-                gather(&mut raw, &touch, |lane| warp.int[from + element(lane)][lane] as u64);
+                gather(&mut raw, &elements, |lane| warp.int[from + element(lane)][lane] as u64);
                 let value = raw.map(|bits| site.elem.wrap(bits as i64));
                 put(&mut warp.int[to], &value, warp.active);
             }
             Bank::Mask => {
-                gather(&mut raw, &touch, |lane| u64::from(warp.mask[from + element(lane)] >> lane & 1));
+                gather(&mut raw, &elements, |lane| u64::from(warp.mask[from + element(lane)] >> lane & 1));
                 let bits = (0..LANES).fold(0, |bits, lane| bits | u32::from(raw[lane] != 0) << lane);
                 warp.put_mask(dst, bits);
             }
         }
     }
 
-    /// Writes a local array at an index of each lane.
     pub(crate) fn local_store(
         &mut self,
         warp: &mut Warp,
@@ -63,10 +67,10 @@ impl Machine<'_> {
     ) {
         let site = &self.launch.program.sites[number as usize];
         let Target::Local { register, .. } = site.target else { return };
-        let touch = self.ready(warp, index, mask, number, Kind::Write);
+        let elements = self.ready(warp, index, mask, number, Direction::Write);
         let (to, from) = (register as usize, src as usize);
-        for lane in each_lane(touch.open) {
-            let element = touch.index[lane] as usize;
+        for lane in each_lane(elements.active) {
+            let element = elements.index[lane] as usize;
             match Bank::of(site.elem) {
                 Bank::F32 => warp.f32[to + element][lane] = warp.f32[from][lane],
                 Bank::F64 => warp.f64[to + element][lane] = warp.f64[from][lane],
@@ -77,6 +81,12 @@ impl Machine<'_> {
                 }
             }
         }
-        self.tell(&Event::Local { warp, number, touch: &touch, value: src, kind: Kind::Write });
+        self.notify(&Event::Local {
+            warp,
+            number,
+            elements: &elements,
+            value: src,
+            direction: Direction::Write,
+        });
     }
 }

@@ -1,27 +1,27 @@
-//! The matrix instructions of a warp, by the instructions' thread-value layouts.
+//! The matrix instructions of a warp, by their thread-value layouts.
 //!
-//! Laws: products of floats narrower than 64 bits are exact. Each element is the sum of its products and its old value,
+//! Laws: products of floats narrower than 64 bits are exact. An element is the sum of its products and its old value,
 //! rounded once; a GPU may round more often and drop low bits of small terms. TF32 operands lose their low 13 bits.
-//! Products of `f64` are added along K with one rounding each. Sums of integers wrap; a product of words is the number of
-//! bits that both have.
+//! Products of `f64` are added along K with one rounding each. Sums of integers wrap. A product of words is the number
+//! of common bits.
 
-use super::touch::Kind;
-use super::warp::{Warp, each_lane};
 use crate::bytecode::{LANES, Sum, Target};
-use crate::event::{Access, Event, How};
+use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
 use crate::memory::bytes;
+use crate::state::lanes::Direction;
+use crate::state::warp::{Warp, each_lane};
 use layout_compiler::elem::Elem;
 use layout_compiler::program::{Operand, TensorCore};
 use layout_compiler::small_float;
 use std::sync::OnceLock;
 
-/// What the matrix units see of a float's bits.
+/// The bits of a float that the matrix units read.
 fn truncated(bits: u32) -> u32 {
     bits & !0x1fff
 }
 
-/// For each operand the index in its tile of each lane's each value.
+/// For each operand the tile index of each lane's values.
 struct Places {
     a: Vec<[usize; LANES]>,
     b: Vec<[usize; LANES]>,
@@ -46,7 +46,7 @@ fn places(core: TensorCore) -> &'static Places {
     })
 }
 
-/// A tile of an operand from the registers of a bank, from `first` on.
+/// An operand's tile from consecutive registers.
 fn tile<T: Copy, W: Copy + Default>(
     registers: &[[T; LANES]],
     first: u32,
@@ -61,7 +61,7 @@ fn tile<T: Copy, W: Copy + Default>(
     tile
 }
 
-/// `d += a b`, of consecutive registers from these on.
+/// `d += a b`, of consecutive registers.
 pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
     let [m, n, _] = core.shape().map(|extent| extent as usize);
     let places = places(core);
@@ -110,7 +110,7 @@ pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
     }
 }
 
-/// `c` with the products of `a` and `b` added by `add`, in the order of K. Tiles are by columns, of `m` rows, or `n` of B.
+/// `c` and the products of `a` and `b`, added in the order of K. Tiles are by columns, of `m` rows, or `n` of B.
 fn product<T: Copy>(
     mut c: Vec<T>,
     (a, b): (&[T], &[T]),
@@ -126,7 +126,7 @@ fn product<T: Copy>(
 }
 
 impl Machine<'_> {
-    /// Matrices from shared memory to consecutive registers from `dst` on.
+    /// `ldmatrix` to consecutive registers.
     pub(crate) fn load_matrix(
         &mut self,
         warp: &mut Warp,
@@ -139,10 +139,16 @@ impl Machine<'_> {
         let site = &program.sites[number as usize];
         let Target::Shared(base) = site.target else { return };
         let active = warp.active;
-        // What the lanes beyond the matrices' rows name is not read.
+        // Lanes beyond the rows of the matrices give no address.
         warp.active &= u32::MAX >> (32 - 8 * count.clamp(1, 4));
-        let touch = self.ready(warp, address, None, number, Kind::Read);
-        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how: How::Load(None) }));
+        let elements = self.ready(warp, address, None, number, Direction::Read);
+        self.notify(&Event::Access(Access {
+            warp,
+            site,
+            number,
+            elements: &elements,
+            kind: AccessKind::Load(None),
+        }));
         warp.active = active;
         let size = site.bytes;
         let each = (4 / size.max(1)) as usize;
@@ -155,10 +161,10 @@ impl Machine<'_> {
                         true => (lane % 4 * each + part, lane / 4),
                     };
                     let source = matrix * 8 + row;
-                    if touch.open >> source & 1 == 0 {
+                    if elements.active >> source & 1 == 0 {
                         continue;
                     }
-                    let byte = base as usize + (touch.index[source] as usize + element) * size as usize;
+                    let byte = base as usize + (elements.index[source] as usize + element) * size as usize;
                     let bits = bytes::read(&self.shared, byte, size) as u32;
                     warp.f32[register][lane] = match site.elem {
                         Elem::F32 => f32::from_bits(bits),

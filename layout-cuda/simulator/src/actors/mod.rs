@@ -1,28 +1,26 @@
-//! Actors: warps with their registers, TMA, the matrix units, mbarriers.
+//! Actors: warps, TMA, the matrix units, mbarriers.
 //!
-//! A warp runs its instructions (`execute`). It computes in registers (`registers`), decides which lanes are active
-//! (`control`), touches memory (`touch`, `copy`, `remote`) and other threads (`together`, `order`, `meeting`). The work of
-//! TMA and the matrix units is in flight until somebody waits (`proxy`, `transfer`, `matrix`, `mbarrier`).
+//! A warp executes instructions (`execute`): in registers (`registers`), on the active lanes (`control`), on memory
+//! (`load_store`, `copy`, `remote_store`), with other threads (`collectives`, `release_acquire`, `named_barrier`). TMA
+//! and wgmma work is in flight until a thread waits for it (`proxy`, `transfer`, `wgmma`, `mbarrier`).
 //!
-//! Law: an actor changes memory and clocks and reports events (`event`); it knows no schedule and no judge.
+//! Law: an actor changes memory and clocks and emits events; it does not depend on schedules and analyses.
 
-pub(super) mod arithmetic;
-pub(super) mod cluster;
+mod cluster;
+mod collectives;
 mod control;
 mod copy;
 mod elementwise;
+mod endless_loop;
 mod execute;
+mod load_store;
 mod local;
-pub(super) mod matrix;
 mod mbarrier;
-mod meeting;
 mod mma;
-pub(super) mod order;
-pub(super) mod proxy;
+mod named_barrier;
+mod proxy;
 mod registers;
-mod remote;
-mod rounds;
-mod together;
-pub(super) mod touch;
-pub(super) mod transfer;
-pub(super) mod warp;
+mod release_acquire;
+mod remote_store;
+mod transfer;
+mod wgmma;

@@ -1,20 +1,19 @@
-//! What a warp computes in its registers.
+//! Register instructions of a warp.
 //!
-//! Law: only the active lanes of the destination change, and nothing else.
+//! Law: they change the active lanes of the destination only.
 
-use super::arithmetic::{compared, doubles, float_to_integer, floats, integers};
 use super::elementwise;
-use super::warp::{Warp, put};
+use crate::arithmetic::{compared, doubles, float_to_integer, floats, integers};
 use crate::bytecode::{Bank, LANES, Op, Register};
-use crate::compile::compare;
 use crate::machine::Machine;
 use crate::report::FindingKind;
+use crate::state::warp::{Warp, put};
 use layout_compiler::elem::Elem;
 use layout_compiler::ir::BinaryOp;
 use layout_compiler::small_float;
 
 impl Machine<'_> {
-    /// Runs an instruction on registers; false where it is none.
+    /// Executes a register instruction; false for any other.
     #[inline]
     pub(crate) fn compute(&mut self, warp: &mut Warp, op: &Op) -> bool {
         match *op {
@@ -81,7 +80,7 @@ impl Machine<'_> {
             Op::MaskNot { dst, a } => warp.put_mask(dst, !warp.mask[a as usize]),
             Op::CompareInt { dst, op, a, b } => {
                 let value = if a.uniform() && b.uniform() {
-                    if compare(op, &warp.uniform(a), &warp.uniform(b)) { u32::MAX } else { 0 }
+                    if op.compare(&warp.uniform(a), &warp.uniform(b)) { u32::MAX } else { 0 }
                 } else {
                     compared(op, &warp.lanes(a), &warp.lanes(b))
                 };
@@ -138,7 +137,7 @@ fn select(warp: &mut Warp, dst: u32, condition: u32, then: Register, otherwise: 
             let (a, b) = (warp.mask[a as usize], warp.mask[b as usize]);
             warp.put_mask(dst, a & taken | b & !taken);
         }
-        // The compiler makes both of one bank.
+        // The compiler gives both the same bank.
         (Register::F32(_) | Register::F64(_) | Register::Int(_) | Register::Mask(_), _) => {}
     }
 }
@@ -160,7 +159,7 @@ fn cast(warp: &mut Warp, dst: u32, from: Register, natural: bool, elem: Elem) {
             };
             match bank {
                 Bank::F32 => {
-                    // What is rounded once more, to 16 or 8 bits, is rounded to odd here.
+                    // Rounded to odd, since the result is rounded again to 16 or 8 bits.
                     let single = if elem == Elem::F32 { |value| value as f32 } else { small_float::to_odd };
                     put(&mut warp.f32[dst as usize], &wide.map(single), active);
                     return;

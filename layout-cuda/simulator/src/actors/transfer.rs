@@ -1,96 +1,48 @@
-//! Boxes between tensors and shared memory: issued, in flight, landed.
+//! TMA boxes between tensors and shared memory: issued, in flight, complete.
 //!
-//! A load reads the tensor when it is issued and changes shared memory when it lands; in between the shadow says that it is
-//! in flight. A store reads shared memory when its thread waits for that read, and writes the tensor when its thread waits
-//! for the whole group, or at the end of the block. Until then shared memory is in use, and the tensor's elements are in
+//! A load reads the tensor at the issue and writes shared memory at completion; in between the shadow marks it as in
+//! flight. A store reads shared memory when its thread waits for that read. It writes the tensor when its thread waits
+//! for the group, or at the end of the block. Until then shared memory is in use, and the tensor's elements are in
 //! flight.
 //!
-//! Law: a box that lies outside shared memory, or outside the array that it begins in, is not copied.
+//! Law: a box that is not inside its shared array is not copied.
 
-use super::together::changed;
-use super::touch::Kind;
-use super::warp::{Warp, each_lane};
+use super::collectives::changed;
+use crate::async_op::{BarrierOperand, BoxOperand};
 use crate::bytecode::Target;
-use crate::event::{Boxed, Chunk, Event};
+use crate::event::{BoxCopy, Event};
 use crate::machine::Machine;
 use crate::memory::bytes;
 use crate::memory::tensor_map::{PIECE, tf32};
 use crate::report::FindingKind;
-use crate::work::{BarrierUse, BoxUse};
-use layout_compiler::elem::Elem;
+use crate::state::lanes::Direction;
+use crate::state::proxy::{Chunk, PendingLoad, PendingStore, SharedCopy};
+use crate::state::warp::{State, Warp, each_lane};
 use layout_compiler::program::AtomicChange;
 
-/// A box on its way to shared memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Arriving {
-    /// The mbarrier that it counts at, and the phase.
-    pub tells: Option<(usize, u32)>,
-    /// Its engine, and that engine's time.
-    engine: (usize, u32),
-    /// Bytes.
-    pub bytes: u64,
-    what: &'static str,
-    /// Where each piece lies, and what it holds, so many bytes of it.
-    pieces: Vec<Chunk>,
-    size: usize,
-    /// The site of shared memory.
-    pub site: u32,
-    /// Who issued it.
-    pub thread: u32,
-}
-
-/// A copy to shared memory that begins.
-pub(crate) struct Copied {
-    /// The site of shared memory.
-    pub site: u32,
-    /// Bytes.
-    pub bytes: u64,
-    /// Bytes of a piece.
-    pub size: usize,
-    /// Whether threads store them: then what they and others wrote before needs no proxy fence.
-    pub by_threads: bool,
-    /// In words.
-    pub what: &'static str,
-}
-
-/// A box on its way from shared memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Leaving {
-    /// Who issued it: warp and lane.
-    pub by: (u32, u32),
-    /// The number of the thread's bulk group.
-    group: u32,
-    /// Its number among the warp's stores, from 1.
-    number: u32,
-    /// Which of the program's boxes.
-    plan: u32,
-    /// Where it begins in shared memory.
-    shared: u64,
-    coordinates: Vec<i64>,
-    /// As [`BoxUse::adds`].
-    adds: Option<Elem>,
-    /// What it read, once it has.
-    data: Option<Vec<[u8; PIECE]>>,
-    /// The sites of shared memory and of the tensor.
-    pub sites: (u32, u32),
-}
-
 impl Machine<'_> {
-    /// Where a lane's box begins in shared memory, if it is inside of its array.
-    fn place_box(&mut self, warp: &Warp, copy: &BoxUse, lane: usize, kind: Kind) -> Option<u64> {
+    /// The address of a lane's box in shared memory, if it is inside its array.
+    fn place_box(
+        &mut self,
+        warp: &Warp,
+        copy: &BoxOperand,
+        lane: usize,
+        direction: Direction,
+    ) -> Option<u64> {
         let program = self.launch.program;
         let (site, plan) =
-            (&program.sites[copy.shared_site as usize], &program.works.boxes[copy.plan as usize]);
+            (&program.sites[copy.shared_site as usize], &program.async_ops.boxes[copy.plan as usize]);
         let Target::Shared(base) = site.target else { return None };
         let index = warp.lanes(copy.shared)[lane];
         let (size, bytes) = (i64::from(site.bytes), plan.bytes() as i64);
         let name = program.names.get(site.place as usize).cloned().unwrap_or_default();
         let end = index.saturating_mul(size).saturating_add(bytes);
         if index < 0 || end > site.len.saturating_mul(size) {
-            let what = if kind == Kind::Write { "load" } else { "store" };
+            let what = if direction == Direction::Write { "load" } else { "store" };
             let (len, count) = (site.len, bytes / size);
             self.report(FindingKind::OutOfBounds, copy.shared_site, warp.number, 1 << lane, Some(index), |_| {
-                format!("a tensor {what} of {count} elements from element {index} of `{name}` on, which has {len}")
+                format!("a tensor {what} of {count} elements from element {index} on of `{name}`, which has {len} \
+                elements")
             });
             return None;
         }
@@ -107,17 +59,17 @@ impl Machine<'_> {
         Some(u64::from(warp.shared) + first)
     }
 
-    /// Reads a box of a tensor for a warp's lane, and counts what that moves.
+    /// Reads a box of a tensor.
     fn fetch(
         &mut self,
         warp: &Warp,
         lane: usize,
-        copy: &BoxUse,
+        copy: &BoxOperand,
         first: u64,
         engine: Option<(usize, u32)>,
     ) -> Vec<Chunk> {
         let program = self.launch.program;
-        let plan = &program.works.boxes[copy.plan as usize];
+        let plan = &program.async_ops.boxes[copy.plan as usize];
         let coordinates: Vec<i64> = copy.coordinates.iter().map(|at| warp.lanes(*at)[lane]).collect();
         let global = &self.launch.globals[plan.argument as usize];
         let mut pieces = Vec::with_capacity(plan.bytes() as usize / PIECE);
@@ -132,19 +84,19 @@ impl Machine<'_> {
             }
             pieces.push((piece.address as u32, data));
         });
-        self.tell(&Event::BoxRead { warp, copy: Boxed::of(copy, first, &coordinates, lane), engine });
+        self.notify(&Event::BoxRead { warp, copy: BoxCopy::of(copy, first, &coordinates, lane), engine });
         pieces
     }
 
-    /// Starts the copy of a box to shared memory, for each lane.
+    /// `tma_load` of each lane.
     pub(crate) fn tensor_load(
         &mut self,
         warp: &mut Warp,
-        copy: &BoxUse,
-        barrier: &BarrierUse,
+        copy: &BoxOperand,
+        barrier: &BarrierOperand,
         multicast: Option<u32>,
     ) {
-        let told = self.ready(warp, barrier.index, None, barrier.site, Kind::Write);
+        let barriers = self.ready(warp, barrier.index, None, barrier.site, Direction::Write);
         let (own, ranks) = (self.rank(warp.number as usize), self.ranks());
         let mask = multicast.unwrap_or(1 << own);
         if u64::from(mask) >> ranks != 0 {
@@ -153,59 +105,59 @@ impl Machine<'_> {
             });
         }
         for rank in (0..ranks).filter(|rank| mask >> rank & 1 != 0) {
-            self.tell(&Event::Barrier { warp, site: barrier.site, touch: &told, rank });
+            self.notify(&Event::BarrierAccess { warp, site: barrier.site, elements: &barriers, rank });
         }
-        for lane in each_lane(told.open) {
-            let Some(first) = self.place_box(warp, copy, lane, Kind::Write) else { continue };
-            // Of several blocks the own one's mbarrier tells, or the first one's.
-            let teller = if mask >> own & 1 != 0 { own } else { mask.trailing_zeros() as usize };
-            let at = self.barrier_at(teller, barrier, told.index[lane]);
+        for lane in each_lane(barriers.active) {
+            let Some(first) = self.place_box(warp, copy, lane, Direction::Write) else { continue };
+            // A multicast signals the own block's mbarrier, or the first destination's.
+            let signalled = if mask >> own & 1 != 0 { own } else { mask.trailing_zeros() as usize };
+            let at = self.barrier_at(signalled, barrier, barriers.index[lane]);
             let engine = self.proxy.barriers.get(at).filter(|known| known.arrivals > 0);
             let engine = engine.map(|known| (self.proxy.barrier_engine(at), known.phase + 1));
             let pieces = self.fetch(warp, lane, copy, first, engine);
             for rank in (0..ranks).filter(|rank| mask >> rank & 1 != 0) {
-                let at = self.barrier_at(rank, barrier, told.index[lane]);
-                let moved = rank as u32 * super::cluster::stride(self.launch.program);
+                let at = self.barrier_at(rank, barrier, barriers.index[lane]);
+                let moved = rank as u32 * crate::state::cluster::stride(self.launch.program);
                 let shift = |address: u32| address - warp.shared + moved;
                 let pieces = pieces.iter().map(|(address, data)| (shift(*address), *data)).collect();
-                let bytes = self.launch.program.works.boxes[copy.plan as usize].bytes();
-                let copied = Copied {
+                let bytes = self.launch.program.async_ops.boxes[copy.plan as usize].bytes();
+                let copied = SharedCopy {
                     site: copy.shared_site,
                     bytes,
                     size: PIECE,
                     by_threads: false,
                     what: "a tensor load",
                 };
-                self.depart(warp, lane, &copied, (at, barrier.site), pieces);
+                self.issue_load(warp, lane, &copied, (at, barrier.site), pieces);
             }
         }
-        // What the warp does from here on comes after the issue.
+        // Later work of the warp comes after the issue.
         self.clocks.of(warp.number).tick();
     }
 
-    /// A copy to a block begins.
-    pub(crate) fn depart(
+    /// Issues a copy to one block.
+    pub(crate) fn issue_load(
         &mut self,
         warp: &Warp,
         lane: usize,
-        copy: &Copied,
+        copy: &SharedCopy,
         (at, barrier_site): (usize, u32),
         pieces: Vec<Chunk>,
     ) {
         let Some(known) = self.proxy.barriers.get(at) else { return };
         let (phase, fenced, made) = (known.phase, known.fenced, known.arrivals > 0);
-        // One that nothing has made was told of by who looked at it.
+        // The use of an uninitialised mbarrier is a finding of its own.
         let by_threads = copy.by_threads;
         if made && !fenced && !by_threads {
             let name = self.barrier_name(at);
             self.report(FindingKind::MissingFence, barrier_site, warp.number, 1 << lane, None, |_| {
-                format!("a tensor load tells {name}, which TMA does not see: no fence after its making")
+                format!("a tensor load signals {name}, whose initialisation is not visible to TMA: no fence after it")
             });
         }
         let (engine, time) = (self.proxy.barrier_engine(at), phase + 1);
-        self.tell(&Event::Departed { warp, lane, copy, engine: (engine, time), pieces: &pieces });
-        self.proxy.arriving.push(Arriving {
-            tells: made.then_some((at, phase)),
+        self.notify(&Event::LoadIssued { warp, lane, copy, engine: (engine, time), pieces: &pieces });
+        self.proxy.pending_loads.push(PendingLoad {
+            barrier: made.then_some((at, phase)),
             engine: (engine, time),
             bytes: copy.bytes,
             what: copy.what,
@@ -216,19 +168,19 @@ impl Machine<'_> {
         });
     }
 
-    /// A box lands, if somebody waits for one, or at once where it is `eager`; false where none does. The oldest ones stay in
-    /// flight, as many as are skipped.
-    pub(crate) fn land(&mut self, skip: usize, eager: bool) -> bool {
+    /// Completes a load that a warp waits for, or any where it is `eager`; false if there is none. The oldest `skip`
+    /// loads stay in flight.
+    pub(crate) fn complete_load(&mut self, skip: usize, eager: bool) -> bool {
         let awaited = |at: usize| {
-            self.warps.iter().any(
-                |warp| matches!(warp.state, super::warp::State::Phase { barrier, .. } if barrier as usize == at),
-            )
+            self.warps
+                .iter()
+                .any(|warp| matches!(warp.state, State::Phase { barrier, .. } if barrier as usize == at))
         };
-        let told = |load: &Arriving| load.tells.is_some_and(|(barrier, _)| eager || awaited(barrier));
-        let mut landing = self.proxy.arriving.iter().enumerate().filter(|(_, load)| told(load));
-        let next = landing.nth(skip).map(|(at, _)| at);
+        let chosen = |load: &PendingLoad| load.barrier.is_some_and(|(barrier, _)| eager || awaited(barrier));
+        let mut loads = self.proxy.pending_loads.iter().enumerate().filter(|(_, load)| chosen(load));
+        let next = loads.nth(skip).map(|(at, _)| at);
         let Some(next) = next else { return false };
-        let load = self.proxy.arriving.remove(next);
+        let load = self.proxy.pending_loads.remove(next);
         for (address, data) in &load.pieces {
             let at = *address as usize;
             if let Some(part) = self.shared.get_mut(at..at + load.size) {
@@ -236,25 +188,25 @@ impl Machine<'_> {
             }
         }
         let (site, engine, size) = (load.site, load.engine, load.size);
-        self.tell(&Event::Arrived { site, engine, pieces: &load.pieces, size });
-        if let Some((barrier, _)) = load.tells {
-            self.told(barrier, load.bytes, load.site);
+        self.notify(&Event::LoadCompleted { site, engine, pieces: &load.pieces, size });
+        if let Some((barrier, _)) = load.barrier {
+            self.complete_bytes(barrier, load.bytes, load.site);
         }
         true
     }
 
-    /// Starts the copy of a box from shared memory, for each lane.
-    pub(crate) fn tensor_store(&mut self, warp: &mut Warp, copy: &BoxUse) {
+    /// `tma_store` of each lane.
+    pub(crate) fn tensor_store(&mut self, warp: &mut Warp, copy: &BoxOperand) {
         let number = warp.number as usize;
         for lane in each_lane(warp.active) {
-            let Some(shared) = self.place_box(warp, copy, lane, Kind::Read) else { continue };
+            let Some(shared) = self.place_box(warp, copy, lane, Direction::Read) else { continue };
             let coordinates: Vec<i64> = copy.coordinates.iter().map(|at| warp.lanes(*at)[lane]).collect();
             let engine = self.proxy.store_engine(number);
             self.proxy.issued[number] += 1;
             let time = self.proxy.issued[number];
-            let copied = Boxed::of(copy, shared, &coordinates, lane);
-            self.tell(&Event::BoxSent { warp, copy: copied, engine: (engine, time) });
-            self.proxy.leaving.push(Leaving {
+            let copied = BoxCopy::of(copy, shared, &coordinates, lane);
+            self.notify(&Event::BoxStoreIssued { warp, copy: copied, engine: (engine, time) });
+            self.proxy.pending_stores.push(PendingStore {
                 by: (warp.number, lane as u32),
                 group: warp.bulk_committed[lane],
                 number: time,
@@ -268,10 +220,10 @@ impl Machine<'_> {
         }
     }
 
-    /// Finishes what each active lane waits for: its stores but those of the last `groups` groups.
+    /// Completes the stores of each active lane except those of the last `groups` groups.
     pub(crate) fn bulk_wait(&mut self, warp: &mut Warp, groups: u32, read: bool) {
-        let mut leaving = std::mem::take(&mut self.proxy.leaving);
-        leaving.retain_mut(|store| {
+        let mut pending_stores = std::mem::take(&mut self.proxy.pending_stores);
+        pending_stores.retain_mut(|store| {
             let (number, lane) = store.by;
             let mine = number == warp.number && warp.active >> lane & 1 != 0;
             let open =
@@ -285,29 +237,28 @@ impl Machine<'_> {
             }
             read
         });
-        self.proxy.leaving = leaving;
-        // The lanes know of what is before the oldest store that has yet to read.
+        self.proxy.pending_stores = pending_stores;
+        // The lanes acquire the work before the oldest store that has not read shared memory.
         let number = warp.number as usize;
-        let unread = |store: &&Leaving| store.by.0 == warp.number && store.data.is_none();
-        let oldest = self.proxy.leaving.iter().filter(unread).map(|store| store.number).min();
+        let unread = |store: &&PendingStore| store.by.0 == warp.number && store.data.is_none();
+        let oldest = self.proxy.pending_stores.iter().filter(unread).map(|store| store.number).min();
         let time = oldest.unwrap_or_else(|| self.proxy.issued[number] + 1);
         let engine = self.proxy.store_engine(number) - self.count;
-        self.clocks.of(warp.number).learn(warp.active, |known| known.learn_engine(engine, time));
+        self.clocks.of(warp.number).acquire(warp.active, |known| known.acquire_engine(engine, time));
     }
 
-    /// Every store that has been issued reads shared memory.
+    /// Every issued store reads shared memory.
     pub(crate) fn read_boxes(&mut self) {
-        let mut leaving = std::mem::take(&mut self.proxy.leaving);
-        leaving.iter_mut().for_each(|store| self.read_box(store));
-        self.proxy.leaving = leaving;
+        let mut pending_stores = std::mem::take(&mut self.proxy.pending_stores);
+        pending_stores.iter_mut().for_each(|store| self.read_box(store));
+        self.proxy.pending_stores = pending_stores;
     }
 
-    /// A store reads shared memory.
-    fn read_box(&self, store: &mut Leaving) {
+    fn read_box(&self, store: &mut PendingStore) {
         if store.data.is_some() {
             return;
         }
-        let plan = &self.launch.program.works.boxes[store.plan as usize];
+        let plan = &self.launch.program.async_ops.boxes[store.plan as usize];
         let mut data = Vec::with_capacity(plan.bytes() as usize / PIECE);
         plan.each(store.shared, &store.coordinates, |piece| {
             let at = piece.address as usize;
@@ -317,13 +268,13 @@ impl Machine<'_> {
         store.data = Some(data);
     }
 
-    /// A store writes the tensor, by the warp that waits.
-    fn write_box(&mut self, warp: &Warp, store: &Leaving) {
+    /// A store writes the tensor; `warp` waits for it.
+    fn write_box(&mut self, warp: &Warp, store: &PendingStore) {
         let program = self.launch.program;
-        let plan = &program.works.boxes[store.plan as usize];
+        let plan = &program.async_ops.boxes[store.plan as usize];
         let global = &self.launch.globals[plan.argument as usize];
         let data = store.data.as_deref().unwrap_or_default();
-        let copy = Boxed {
+        let copy = BoxCopy {
             plan: store.plan,
             sites: store.sites,
             shared: store.shared,
@@ -331,7 +282,7 @@ impl Machine<'_> {
             lane: store.by.1 as usize,
             adds: store.adds.is_some(),
         };
-        self.tell(&Event::BoxWritten { warp, copy, number: store.number, data });
+        self.notify(&Event::BoxStoreCompleted { warp, copy, number: store.number, data });
         let mut pieces = data.iter();
         plan.each(store.shared, &store.coordinates, |piece| {
             let Some(bytes) = pieces.next() else { return };
@@ -349,22 +300,22 @@ impl Machine<'_> {
         self.progress = true;
     }
 
-    /// What is in flight when the block ends.
+    /// Reports copies in flight at the end of a block.
     pub(crate) fn finish_transfers(&mut self) {
-        for load in std::mem::take(&mut self.proxy.arriving) {
+        for load in std::mem::take(&mut self.proxy.pending_loads) {
             let (warp, lane) = (load.thread / 32, load.thread % 32);
-            let Arriving { bytes, what, .. } = load;
+            let PendingLoad { bytes, what, .. } = load;
             self.report(FindingKind::InFlightAtEnd, load.site, warp, 1 << lane, None, |_| {
                 format!("the block ends with {what} of {bytes} bytes in flight")
             });
         }
         let warps = std::mem::take(&mut self.warps);
-        for mut store in std::mem::take(&mut self.proxy.leaving) {
+        for mut store in std::mem::take(&mut self.proxy.pending_stores) {
             let (warp, lane) = store.by;
             if store.data.is_none() {
                 self.report(FindingKind::InFlightAtEnd, store.sites.0, warp, 1 << lane, None, |_| {
-                    "the block ends with a tensor store in flight, which may have yet to read shared memory: no \
-                     `bulk_wait_group_read(0)` after it"
+                    "the block ends with a tensor store in flight, which may not have read shared memory yet: no \
+                    `bulk_wait_group_read(0)` after it"
                         .to_owned()
                 });
                 self.read_box(&mut store);

@@ -1,25 +1,25 @@
 //! Loads, stores, vector moves and asynchronous copies.
 //!
-//! A local tensor is registers: an access to it at a constant index is no instruction at all.
+//! A local tensor is registers: an access at a constant index needs no instruction.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, Op, Register, Sum, Target};
-use super::Compiler;
+use super::{Compiler, Result, malformed};
+use crate::bytecode::{Bank, Op, Register, Sum, Target};
 use layout_compiler::elem::Elem;
 use layout_compiler::program::{Access, Comparison, Value};
 
-/// Where an access finds its elements.
+/// The location of an access.
 pub(super) enum Located {
-    /// In these registers, tracked from this slot on.
-    Registers { first: u32, slot: u32 },
-    /// In a local tensor, at an index known at run time only, or under a mask.
+    /// These registers, tracked from this slot on.
+    Registers {
+        first: u32,
+        slot: u32,
+    },
+    /// A local tensor, at a dynamic index or under a mask.
     Array(Sum),
-    /// In memory.
     Memory(Sum),
 }
 
 impl Compiler<'_> {
-    /// Reports lanes in which a slot is not initialised.
     pub(super) fn check_initialised(&mut self, slot: Option<u32>, site: u32) {
         if let Some(slot) = slot
             && self.program.findings
@@ -29,7 +29,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// The slot is initialised in the active lanes.
     pub(super) fn now_initialised(&mut self, slot: Option<u32>) {
         if let Some(slot) = slot
             && self.program.findings
@@ -39,35 +38,36 @@ impl Compiler<'_> {
         }
     }
 
-    /// The element that an access names.
-    pub(super) fn element(&mut self, access: &Access) -> Result<Sum, SimulateError> {
+    /// The index of an access's first element.
+    pub(super) fn element(&mut self, access: &Access) -> Result<Sum> {
         let sum = self.placed(|compiler| compiler.index(&access.index))?;
         match access.pointer {
             None => Ok(sum),
             Some(pointer) => match self.variable(pointer)?.register {
                 Register::Int(base) => Ok(self.add(base, sum)),
                 Register::F32(_) | Register::F64(_) | Register::Mask(_) => {
-                    Err(SimulateError::Malformed(format!("variable {} is no pointer", pointer.0)))
+                    Err(malformed(format!("variable {} is no pointer", pointer.0)))
                 }
             },
         }
     }
 
-    /// Holds an access to what its view promises. What depends on a variable that nothing else needs has no value here.
-    pub(super) fn claims(&mut self, access: &Access, site: u32) {
+    /// Checks the coordinates of an access against its view. A coordinate of a variable that was eliminated cannot be
+    /// computed.
+    pub(super) fn check_view(&mut self, access: &Access, site: u32) {
         if !self.program.findings {
             return;
         }
         for claim in &access.claims {
             let sides = self.placed(|compiler| (compiler.index(&claim.at), compiler.index(&claim.end)));
             if let (Ok(at), Ok(end)) = sides {
-                self.emit(Op::Claim { at, end, site });
+                self.emit(Op::CheckView { at, end, site });
             }
         }
     }
 
-    pub(super) fn locate(&mut self, access: &Access, site: u32) -> Result<Located, SimulateError> {
-        self.claims(access, site);
+    pub(super) fn locate(&mut self, access: &Access, site: u32) -> Result<Located> {
+        self.check_view(access, site);
         let element = self.element(access)?;
         let known = &self.program.sites[site as usize];
         let Target::Local { register, slot } = known.target else {
@@ -77,20 +77,19 @@ impl Compiler<'_> {
         let len = known.len as u32;
         Ok(match element.as_constant() {
             Some(index) if access.mask.is_empty() && (0..=last).contains(&index) => {
-                self.touch(access.place, slot + index as u32, access.width, site);
+                self.check_accumulator(access.place, slot + index as u32, access.width, site);
                 Located::Registers { first: register + index as u32, slot: slot + index as u32 }
             }
             _ => {
-                self.touch(access.place, slot, len, site);
+                self.check_accumulator(access.place, slot, len, site);
                 Located::Array(element)
             }
         })
     }
 
-    /// Reads one element.
-    pub(super) fn load(&mut self, access: &Access) -> Result<(Register, Elem), SimulateError> {
+    pub(super) fn load(&mut self, access: &Access) -> Result<(Register, Elem)> {
         if access.width != 1 {
-            return Err(SimulateError::Malformed(format!("a load of {} elements", access.width)));
+            return Err(malformed(format!("a load of {} elements", access.width)));
         }
         let elem = self.place(access.place)?.elem;
         let bank = Bank::of(elem);
@@ -117,15 +116,14 @@ impl Compiler<'_> {
         Ok((bank.register(register), elem))
     }
 
-    /// Evaluates values in the lanes where a mask holds, as the text does inside of an `if`; see
-    /// [`guard`](layout_compiler::program::StatementKind::guard).
-    /// The mask costs two instructions, and none where no value has an effect.
+    /// Evaluates values in the lanes of a mask, as the CUDA text does inside of an `if`; see
+    /// [`guard`](layout_compiler::program::StatementKind::guard). Without effects the mask is not needed.
     pub(super) fn guarded<T>(
         &mut self,
         mask: Option<u32>,
         values: &[Value<Access>],
-        evaluate: impl FnOnce(&mut Self) -> Result<T, SimulateError>,
-    ) -> Result<T, SimulateError> {
+        evaluate: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let Some(mask) = mask.filter(|_| values.iter().any(|value| self.has_effect(value))) else {
             return evaluate(self);
         };
@@ -139,15 +137,9 @@ impl Compiler<'_> {
         Ok(value)
     }
 
-    /// Writes one element.
-    pub(super) fn store(
-        &mut self,
-        guard: &[Comparison],
-        access: &Access,
-        value: &Value<Access>,
-    ) -> Result<(), SimulateError> {
+    pub(super) fn store(&mut self, guard: &[Comparison], access: &Access, value: &Value<Access>) -> Result {
         if access.width != 1 {
-            return Err(SimulateError::Malformed(format!("a store of {} elements", access.width)));
+            return Err(malformed(format!("a store of {} elements", access.width)));
         }
         let bank = Bank::of(self.place(access.place)?.elem);
         let site = self.site(Some(access))?;
@@ -170,23 +162,21 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The register that holds a value.
-    pub(super) fn source(&mut self, bank: Bank, value: &Value<Access>) -> Result<u32, SimulateError> {
+    pub(super) fn source(&mut self, bank: Bank, value: &Value<Access>) -> Result<u32> {
         let (register, elem) = self.value(value)?;
         match (bank, register) {
             (Bank::F32, Register::F32(number))
             | (Bank::F64, Register::F64(number))
             | (Bank::Mask, Register::Mask(number)) => Ok(number),
             (Bank::Int, Register::Int(sum)) => Ok(self.vector_of(sum)),
-            _ => Err(SimulateError::Malformed(format!("a store of a value of type {elem}"))),
+            _ => Err(malformed(format!("a store of a value of type {elem}"))),
         }
     }
 
-    /// `destination = source`, several elements at once.
-    pub(super) fn vector_move(&mut self, destination: &Access, source: &Access) -> Result<(), SimulateError> {
+    pub(super) fn vector_move(&mut self, destination: &Access, source: &Access) -> Result {
         let (to, from) = (self.place(destination.place)?.elem, self.place(source.place)?.elem);
         if to != from || destination.width != source.width || !matches!(source.width, 1 | 2 | 4 | 8 | 16) {
-            return Err(SimulateError::Malformed(format!(
+            return Err(malformed(format!(
                 "a move of {} elements of {from} to {} of {to}",
                 source.width, destination.width
             )));
@@ -194,7 +184,7 @@ impl Compiler<'_> {
         let (bank, width) = (Bank::of(from), source.width);
         let (read, written) = (self.site(Some(source))?, self.site(Some(destination))?);
         let (read_at, written_at) = (self.locate(source, read)?, self.locate(destination, written)?);
-        // Read into the destination's own registers where it has some and the source is memory.
+        // A load from memory writes the destination's registers directly.
         let first = match (&read_at, &written_at) {
             (Located::Registers { first, slot }, _) => {
                 for number in 0..width {
@@ -244,7 +234,7 @@ impl Compiler<'_> {
     }
 
     /// `cp.async`
-    pub(super) fn copy_async(&mut self, destination: &Access, source: &Access) -> Result<(), SimulateError> {
+    pub(super) fn copy_async(&mut self, destination: &Access, source: &Access) -> Result {
         let (to, from) = (self.place(destination.place)?.elem, self.place(source.place)?.elem);
         let (destination_site, source_site) = (self.site(Some(destination))?, self.site(Some(source))?);
         let sites = &self.program.sites;
@@ -257,13 +247,13 @@ impl Compiler<'_> {
             || source.width != destination.width
             || !matches!(bytes, 4 | 8 | 16)
         {
-            return Err(SimulateError::Malformed(format!(
+            return Err(malformed(format!(
                 "an asynchronous copy of {} elements of {from} to {} of {to}",
                 source.width, destination.width
             )));
         }
-        self.claims(source, source_site);
-        self.claims(destination, destination_site);
+        self.check_view(source, source_site);
+        self.check_view(destination, destination_site);
         let (source_at, destination_at) = (self.element(source)?, self.element(destination)?);
         let mask = self.mask(&source.mask)?;
         self.emit(Op::CopyAsync {

@@ -1,24 +1,23 @@
-//! Indices to sums of registers. Each is computed once and kept until one of its variables changes.
+//! Indices as sums of registers. Each is computed once and reused until one of its variables changes.
 //!
-//! Law: the sum has the polynomial's value modulo 2⁶⁴ in every active lane.
+//! Law: the sum is the polynomial's value modulo 2⁶⁴ in every active lane.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, IndexOp, Op, Register, Sum};
-use super::{ArgumentValue, Compiler};
+use super::{ArgumentValue, Compiler, Result, malformed};
+use crate::bytecode::{Bank, IndexOp, Op, Register, Sum};
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Atom, AtomId, Index, VarId};
 use layout_compiler::ir::{BinaryOp, Special};
 use layout_compiler::program::Comparison;
 use std::collections::{BTreeSet, HashMap};
 
-/// What was computed: indices (without their constant) and comparisons.
+/// A computed index (without its constant) or comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Index(Index),
     Comparison(Comparison),
 }
 
-/// Values that are still right, with the variables they depend on.
+/// Valid values and the variables that they depend on.
 #[derive(Default)]
 pub(super) struct Cache {
     known: HashMap<Key, (Sum, BTreeSet<VarId>)>,
@@ -26,17 +25,17 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// A variable has a new value.
+    /// Invalidates the values of a variable.
     pub(super) fn forget(&mut self, variable: VarId) {
         self.known.retain(|_, (_, variables)| !variables.contains(&variable));
     }
 
-    /// Where the cache stands now, for [`Cache::rewind`].
     pub(super) fn mark(&self) -> usize {
         self.log.len()
     }
 
-    /// Forgets what was added since the mark: its code is not run on every path, or its registers are given back.
+    /// Removes values that were added after the mark: their code does not dominate what follows, or their registers are
+    /// free.
     pub(super) fn rewind(&mut self, mark: usize) {
         for key in self.log.drain(mark..) {
             self.known.remove(&key);
@@ -54,14 +53,12 @@ impl Cache {
 }
 
 impl Compiler<'_> {
-    /// The variables that an index depends on.
     pub(super) fn variables_of(&self, index: &Index) -> BTreeSet<VarId> {
         let known = index.atoms().filter_map(|atom| self.dependencies.get(atom.0 as usize));
         known.flatten().copied().collect()
     }
 
-    /// The value of an index.
-    pub(super) fn index(&mut self, index: &Index) -> Result<Sum, SimulateError> {
+    pub(super) fn index(&mut self, index: &Index) -> Result<Sum> {
         if let Some(constant) = index.as_constant() {
             return Ok(Sum::constant(constant));
         }
@@ -71,8 +68,8 @@ impl Compiler<'_> {
         Ok(sum)
     }
 
-    /// The value of an index without constant; what the innermost of `depth` loops changes is added last.
-    fn terms(&mut self, index: &Index, depth: usize) -> Result<Sum, SimulateError> {
+    /// An index without its constant; the part that varies in the innermost of `depth` loops is added last.
+    fn terms(&mut self, index: &Index, depth: usize) -> Result<Sum> {
         let key = Key::Index(index.clone());
         if let Some(sum) = self.cache.get(&key) {
             return Ok(sum);
@@ -99,7 +96,7 @@ impl Compiler<'_> {
         Ok(sum)
     }
 
-    /// The part of an index that loop `level` changes, and the rest.
+    /// The variant and the invariant part of an index in loop `level`.
     pub(super) fn split(&self, index: &Index, level: usize) -> (Index, Index) {
         let changed = &self.loops[level];
         index.partition(|monomial, _| {
@@ -110,7 +107,6 @@ impl Compiler<'_> {
         })
     }
 
-    /// `a + b`
     pub(super) fn add(&mut self, a: Sum, b: Sum) -> Sum {
         let vector = match (a.vector, b.vector) {
             (Some(x), Some(y)) => {
@@ -133,7 +129,7 @@ impl Compiler<'_> {
         Sum { vector, scalar, constant: a.constant.wrapping_add(b.constant) }
     }
 
-    /// `a * b`; the uniform part of a product stays uniform where one factor is.
+    /// `a * b`; a uniform factor keeps the uniform part uniform.
     fn multiply(&mut self, a: Sum, b: Sum) -> Sum {
         match (a.as_constant(), b.as_constant()) {
             (Some(x), Some(y)) => return Sum::constant(x.wrapping_mul(y)),
@@ -162,7 +158,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// `a op b`, by an instruction.
     pub(super) fn binary(&mut self, op: IndexOp, a: Sum, b: Sum) -> Sum {
         let site = self.site;
         if a.uniform() && b.uniform() {
@@ -176,10 +171,9 @@ impl Compiler<'_> {
         }
     }
 
-    /// The value of an atom, through the cache where it takes an instruction.
-    fn atom(&mut self, id: AtomId) -> Result<Sum, SimulateError> {
+    fn atom(&mut self, id: AtomId) -> Result<Sum> {
         if id.0 as usize >= self.dependencies.len() {
-            return Err(SimulateError::Malformed(format!("there is no atom {}", id.0)));
+            return Err(malformed(format!("there is no atom {}", id.0)));
         }
         let tables = self.tables;
         let natural = |a: &Index, b: &Index| [a, b].iter().any(|side| tables.atoms.range(side).beyond_i64());
@@ -189,24 +183,24 @@ impl Compiler<'_> {
             Atom::Stride { argument, mode, divisor } => {
                 let stride = self.strides.get(&(*argument, *mode)).copied();
                 return stride.map(|stride| Sum::constant(stride / (*divisor).max(1))).ok_or_else(|| {
-                    SimulateError::Malformed(format!("stride {mode} of argument {argument} is no parameter"))
+                    malformed(format!("stride {mode} of argument {argument} is no parameter"))
                 });
             }
             Atom::Argument(number) => {
                 return match self.arguments.get(*number as usize) {
                     Some(ArgumentValue::Index(value)) => Ok(Sum::constant(*value)),
-                    _ => Err(SimulateError::Malformed(format!("argument {number} is no index"))),
+                    _ => Err(malformed(format!("argument {number} is no index"))),
                 };
             }
             Atom::Variable(variable, _) => return self.variable_index(*variable),
-            // A register holds an index modulo 2⁶⁴; who reads it knows its sign.
+            // The register holds the index modulo 2⁶⁴; the use determines the sign.
             Atom::Wrapped { index, signed } => {
                 let key = Key::Index(Index::atom(id));
                 if let Some(sum) = self.cache.get(&key) {
                     return Ok(sum);
                 }
                 if !tables.atoms.is_meant(id) {
-                    self.leaves(index, *signed)?;
+                    self.check_index(index, *signed)?;
                 }
                 let sum = self.index(index)?;
                 let variables = self.dependencies[id.0 as usize].clone();
@@ -229,7 +223,7 @@ impl Compiler<'_> {
         if let Some(sum) = self.cache.get(&key) {
             return Ok(sum);
         }
-        // What is made of a remainder or of bits is wrong wherever it is used.
+        // An overflow in an operand of `/`, `%` or a bit operator is wrong in every use.
         let placing = std::mem::replace(&mut self.placing, false);
         let sides = (self.index(a), self.index(b));
         self.placing = placing;
@@ -247,10 +241,10 @@ impl Compiler<'_> {
         Ok(sum)
     }
 
-    fn special(&self, special: Special, axis: u32) -> Result<Sum, SimulateError> {
+    fn special(&self, special: Special, axis: u32) -> Result<Sum> {
         let at = axis as usize;
         let (Some(block), Some(grid)) = (self.bound.block.get(at), self.bound.grid.get(at)) else {
-            return Err(SimulateError::Malformed(format!("there is no axis {axis}")));
+            return Err(malformed(format!("there is no axis {axis}")));
         };
         Ok(match special {
             Special::ThreadIdx if *block == 1 => Sum::default(),
@@ -262,13 +256,13 @@ impl Compiler<'_> {
         })
     }
 
-    fn dim(&self, dim: u32, divisor: i64) -> Result<i64, SimulateError> {
+    fn dim(&self, dim: u32, divisor: i64) -> Result<i64> {
         let value = self.bound.dims.get(dim as usize).copied();
-        let value = value.ok_or_else(|| SimulateError::Malformed(format!("there is no dimension {dim}")))?;
+        let value = value.ok_or_else(|| malformed(format!("there is no dimension {dim}")))?;
         Ok(value / divisor.max(1))
     }
 
-    fn variable_index(&mut self, variable: VarId) -> Result<Sum, SimulateError> {
+    fn variable_index(&mut self, variable: VarId) -> Result<Sum> {
         let binding = self.variable(variable)?;
         self.check_initialised(binding.slot, self.site);
         match binding.register {
@@ -279,13 +273,13 @@ impl Compiler<'_> {
                 Ok(Sum::vector(dst))
             }
             Register::F32(_) | Register::F64(_) => {
-                Err(SimulateError::Malformed(format!("variable {} is a float in an index", variable.0)))
+                Err(malformed(format!("variable {} is a float in an index", variable.0)))
             }
         }
     }
 
-    /// The lanes in which a comparison holds; `Ok(Err(value))` where it is known.
-    pub(super) fn comparison(&mut self, comparison: &Comparison) -> Result<Result<u32, bool>, SimulateError> {
+    /// The lanes in which a comparison holds; `Ok(Err(value))` for a constant.
+    pub(super) fn comparison(&mut self, comparison: &Comparison) -> Result<std::result::Result<u32, bool>> {
         let key = Key::Comparison(comparison.clone());
         if let Some(Sum { vector: Some(mask), .. }) = self.cache.get(&key) {
             return Ok(Ok(mask));
@@ -293,12 +287,12 @@ impl Compiler<'_> {
         let (mut a, mut b) = (self.index(&comparison.left)?, self.index(&comparison.right)?);
         let sides = [&comparison.left, &comparison.right];
         if sides.iter().any(|side| self.tables.atoms.range(side).beyond_i64()) {
-            // Natural numbers of 64 bits are in the order of the signed ones whose first bit is the other.
+            // A flipped sign bit turns the unsigned order into the signed one.
             let bit = Sum::constant(i64::MIN);
             (a, b) = (self.binary(IndexOp::Xor, a, bit), self.binary(IndexOp::Xor, b, bit));
         }
         if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {
-            return Ok(Err(compare(comparison.op, &x, &y)));
+            return Ok(Err(comparison.op.compare(&x, &y)));
         }
         let dst = self.take(Bank::Mask, 1);
         self.emit(Op::CompareInt { dst, op: comparison.op, a, b });
@@ -308,14 +302,14 @@ impl Compiler<'_> {
         Ok(Ok(dst))
     }
 
-    /// The truth of a comparison of numbers, dimensions and variables of unrolled loops.
+    /// The value of a comparison that is constant here.
     pub(super) fn fixed_comparison(&self, comparison: &Comparison) -> Option<bool> {
         let beyond = |side: &Index| self.tables.atoms.range(side).beyond_i64();
         if beyond(&comparison.left) || beyond(&comparison.right) {
             return None;
         }
         let (a, b) = (self.constant_of(&comparison.left)?, self.constant_of(&comparison.right)?);
-        Some(compare(comparison.op, &a, &b))
+        Some(comparison.op.compare(&a, &b))
     }
 
     fn constant_of(&self, index: &Index) -> Option<i64> {
@@ -331,7 +325,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Computes indices that name a place, or that keep an access inside of one.
+    /// Computes the index of an access, or a comparison that guards one.
     pub(super) fn placed<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.placing, true);
         let value = compute(self);
@@ -339,8 +333,8 @@ impl Compiler<'_> {
         value
     }
 
-    /// The lanes in which all comparisons hold: `None` for every lane.
-    pub(super) fn mask(&mut self, mask: &[Comparison]) -> Result<Option<u32>, SimulateError> {
+    /// The lanes in which all comparisons hold; `None` for all lanes.
+    pub(super) fn mask(&mut self, mask: &[Comparison]) -> Result<Option<u32>> {
         let mut all: Option<u32> = None;
         for comparison in mask {
             let one = match self.placed(|compiler| compiler.comparison(comparison))? {
@@ -363,9 +357,4 @@ impl Compiler<'_> {
         }
         Ok(all)
     }
-}
-
-/// `a op b` for a comparison; false for an operator that is none.
-pub(crate) fn compare<T: PartialOrd>(op: BinaryOp, a: &T, b: &T) -> bool {
-    op.compare(a, b)
 }

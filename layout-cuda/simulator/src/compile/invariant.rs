@@ -1,9 +1,8 @@
-//! Loop invariants: what a loop changes, and the index arithmetic that it does not change, which is computed before it.
+//! Loop-invariant code motion of index arithmetic.
 //!
-//! Law: an instruction put before a loop changes its register only, and cannot cause a finding.
+//! Law: a hoisted instruction changes its own register only, and cannot cause a finding.
 
-use super::super::SimulateError;
-use super::Compiler;
+use super::{Compiler, Result};
 use layout_compiler::index::{Atom, AtomId, Index, VarId};
 use layout_compiler::ir::BinaryOp;
 use layout_compiler::program::{Access, Operation, Part, Statement, Value, walk};
@@ -12,8 +11,9 @@ use std::collections::BTreeSet;
 type Body = [Statement<Access, Operation>];
 
 impl Compiler<'_> {
-    /// Enters a loop: computes what it does not change, forgets what it changes. `self.loops` has one more level then.
-    pub(super) fn enter_loop(&mut self, changed: BTreeSet<VarId>, body: &Body) -> Result<(), SimulateError> {
+    /// Enters a loop: hoists invariants and invalidates the variables that the loop changes. `self.loops` has one more
+    /// level then.
+    pub(super) fn enter_loop(&mut self, changed: BTreeSet<VarId>, body: &Body) -> Result {
         let (mut indices, mut comparisons) = (Vec::new(), Vec::new());
         walk::statements(body, &mut |part| match part {
             Part::Index(index) | Part::Bound(_, index) => indices.push(index),
@@ -37,8 +37,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Computes the parts of an index that loop `level` does not change.
-    fn hoist(&mut self, index: &Index, level: usize) -> Result<(), SimulateError> {
+    /// Hoists the invariant parts of an index.
+    fn hoist(&mut self, index: &Index, level: usize) -> Result {
         let (variant, invariant) = self.split(index, level);
         if !invariant.terms().is_empty() && self.pure(&invariant) {
             self.index(&invariant)?;
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Whether a value may touch memory or find a mistake.
+    /// Whether a value may access memory or cause a finding.
     pub(super) fn has_effect(&self, value: &Value<Access>) -> bool {
         match value {
             Value::Constant(_) | Value::Argument(..) => false,
@@ -63,7 +63,7 @@ impl Compiler<'_> {
             Value::Index(index, _) => !self.pure(index),
             Value::Compare(comparison) => !(self.pure(&comparison.left) && self.pure(&comparison.right)),
             Value::Load(_) => true,
-            // There may be something to tell of its numbers.
+            // Arithmetic is instrumented.
             Value::Unary(..) | Value::Cast(..) | Value::Binary(..) | Value::Math(..)
                 if self.program.arithmetic =>
             {
@@ -78,8 +78,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether an index can be computed here without finding a mistake: its variables are declared and initialised,
-    /// it divides by numbers only, and it leaves 64 bits nowhere but where that is meant.
+    /// Whether an index can be hoisted: its variables are initialised, its divisors are constants, and it cannot
+    /// overflow 64 bits unintentionally.
     fn pure(&self, index: &Index) -> bool {
         index.atoms().all(|atom| self.pure_atom(atom))
     }
@@ -101,7 +101,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// The value of an index that is made of dimensions and numbers.
     fn fixed(&self, index: &Index) -> Option<i64> {
         index.evaluate(&mut |id| match self.tables.atoms.atom(id) {
             Atom::Dim { dim, divisor } => {

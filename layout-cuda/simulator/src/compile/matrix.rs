@@ -1,15 +1,13 @@
-//! The matrix instructions of a warp: their fragments as registers.
+//! The matrix instructions of a warp, with fragments in registers.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, Op, Sum, Target};
-use super::Compiler;
 use super::access::Located;
+use super::{Compiler, Result, malformed};
+use crate::bytecode::{Bank, Op, Sum, Target};
 use layout_compiler::elem::Elem;
 use layout_compiler::program::{Access, LoadMatrix, Mma, Operand};
 
 impl Compiler<'_> {
-    /// `accumulator += left right`
-    pub(super) fn mma(&mut self, mma: &Mma) -> Result<(), SimulateError> {
+    pub(super) fn mma(&mut self, mma: &Mma) -> Result {
         let floats = (self.taken.f32, self.taken.f64);
         let elem = mma.core.elem();
         let a = self.fragment(&mma.left, elem, mma.core.values(Operand::A))?;
@@ -22,8 +20,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Matrices from shared memory.
-    pub(super) fn load_matrix(&mut self, load: &LoadMatrix) -> Result<(), SimulateError> {
+    pub(super) fn load_matrix(&mut self, load: &LoadMatrix) -> Result {
         let floats = (self.taken.f32, self.taken.f64);
         let (to, from) = (self.place(load.destination.place)?.elem, self.place(load.source.place)?.elem);
         let site = self.site(Some(&load.source))?;
@@ -36,7 +33,7 @@ impl Compiler<'_> {
             && load.source.width * from.bytes() == 16
             && load.destination.width * from.bytes() == 4 * load.count;
         if !known {
-            return Err(SimulateError::Malformed(format!("a load of {} matrices of {from}", load.count)));
+            return Err(malformed(format!("a load of {} matrices of {from}", load.count)));
         }
         let address = self.element(&load.source)?;
         let dst = match self.located(&load.destination)? {
@@ -50,17 +47,17 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn located(&mut self, access: &Access) -> Result<Located, SimulateError> {
+    fn located(&mut self, access: &Access) -> Result<Located> {
         let site = self.site(Some(access))?;
         self.locate(access, site)
     }
 
-    /// The first of the registers that hold a fragment.
-    fn fragment(&mut self, access: &Access, elem: Elem, values: i64) -> Result<u32, SimulateError> {
+    /// The first register of a fragment.
+    fn fragment(&mut self, access: &Access, elem: Elem, values: i64) -> Result<u32> {
         let found = self.place(access.place)?.elem;
         if found != elem || i64::from(access.width) != values {
             let width = access.width;
-            return Err(SimulateError::Malformed(format!("a fragment of {width} elements of {found}")));
+            return Err(malformed(format!("a fragment of {width} elements of {found}")));
         }
         let site = self.site(Some(access))?;
         match self.locate(access, site)? {
@@ -80,12 +77,12 @@ impl Compiler<'_> {
                 }
                 Ok(first)
             }
-            Located::Memory(_) => Err(SimulateError::Malformed("a fragment in memory".to_owned())),
+            Located::Memory(_) => Err(malformed("a fragment in memory")),
         }
     }
 
-    /// What the registers from `first` on hold, to where the fragment is kept.
-    fn put_fragment(&mut self, access: &Access, first: u32) -> Result<(), SimulateError> {
+    /// Stores a fragment from consecutive registers.
+    fn put_fragment(&mut self, access: &Access, first: u32) -> Result {
         let site = self.site(Some(access))?;
         match self.locate(access, site)? {
             Located::Registers { slot, .. } => {
@@ -102,7 +99,7 @@ impl Compiler<'_> {
                 }
             }
             Located::Memory(_) => {
-                return Err(SimulateError::Malformed("a fragment in memory".to_owned()));
+                return Err(malformed("a fragment in memory"));
             }
         }
         Ok(())

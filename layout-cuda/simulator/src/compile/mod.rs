@@ -1,26 +1,24 @@
-//! From a checked kernel and the numbers of one launch to bytecode.
+//! The bytecode compiler: from a checked kernel and the values of one launch to a program.
 //!
-//! Dimensions, strides and index arguments are numbers here, so most index arithmetic folds. Values that are equal in a
-//! warp live in scalar registers. Registers are a stack: a statement list gives back what it took.
+//! Dimensions, strides and index arguments are constants here, so most index arithmetic folds. Uniform values are in
+//! scalar registers. Registers are a stack: the end of a statement list frees its registers.
 //!
-//! For speed we also keep each computed index until a variable in it changes, and compute the part of an index that a loop
-//! does not change before the loop. That stays right because indices have no effect; one that may divide by zero is left
-//! where it stands.
+//! An index is reused until one of its variables changes, and its loop-invariant part is computed before the loop. Both
+//! are safe because indices have no effect; one that may divide by zero is not moved.
 
 mod access;
 mod asynchronous;
+mod checks;
+mod collectives;
 mod index;
 mod invariant;
-mod judge;
 mod matrix;
 mod statement;
-mod together;
 mod value;
 
-pub(super) use index::compare;
-
-use super::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
-use super::{Options, SimulateError};
+use crate::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
+use crate::error::SimulateError;
+use crate::options::Options;
 use index::Cache;
 use layout_compiler::bind::Bound;
 use layout_compiler::check::Checked;
@@ -31,29 +29,33 @@ use layout_compiler::origin::Origin;
 use layout_compiler::program::{Pad, Place, PlaceId, Space, Tables, TensorMap};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A local array of more elements than this is not simulated.
+/// The maximum number of elements of a local array.
 const LOCAL_LIMIT: u64 = 1 << 16;
 
-/// An argument of a launch, as far as the code depends on it.
+type Result<T = ()> = std::result::Result<T, SimulateError>;
+
+/// The error of a program that violates an invariant of [`Checked`].
+fn malformed(what: impl Into<String>) -> SimulateError {
+    SimulateError::Malformed(what.into())
+}
+
+/// An argument, as far as the program depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArgumentValue {
-    /// A tensor of this many elements.
+    /// The number of elements.
     Tensor(i64),
-    /// A scalar.
     Scalar(Constant),
-    /// An index.
     Index(i64),
 }
 
-/// Where the value of a variable is.
 #[derive(Clone, Copy, Debug)]
 struct Binding {
     register: Register,
-    /// The slot that tracks it, where it was declared without a value.
+    /// The slot that tracks its initialisation, if it was declared without a value.
     slot: Option<u32>,
 }
 
-/// How many registers are taken, for each bank.
+/// The number of registers in use, for each bank.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     f32: u32,
@@ -75,35 +77,33 @@ struct Compiler<'a> {
     locals: Vec<Option<(u32, u32)>>,
     /// The variables that each atom depends on.
     dependencies: Vec<BTreeSet<VarId>>,
-    /// What each enclosing loop changes, the outermost first.
+    /// The variables that each enclosing loop changes, the outermost first.
     loops: Vec<BTreeSet<VarId>>,
     cache: Cache,
-    /// The number of each site. The whole site is the key, so two accesses share a number only where nothing tells them apart.
+    /// The number of each site. The whole site is the key, so different accesses have different numbers.
     sites: HashMap<Site, u32>,
     /// Slots that are initialised in every active lane.
     initialised: HashSet<u32>,
     taken: Taken,
     line: u32,
     site: u32,
-    /// The statement that is compiled.
     origin: Origin,
-    /// Places that products write.
+    /// The accumulators of wgmmas.
     accumulators: BTreeSet<PlaceId>,
-    /// Whether the index that is computed is a place, or holds an access to its view.
+    /// Whether the index is of an access, or guards one.
     placing: bool,
-    /// What is computed from atomic loads of a place.
+    /// Variables computed from atomic loads of a place.
     loaded: BTreeSet<(PlaceId, VarId)>,
-    /// The places whose atomic loads decide whether the statement is reached, for each `if` around it.
+    /// For each enclosing `if` the places whose atomic loads its condition depends on.
     guards: Vec<BTreeSet<PlaceId>>,
 }
 
-/// The code of a launch.
 pub(super) fn compile(
     checked: &Checked,
     bound: &Bound,
     arguments: &[ArgumentValue],
     options: &Options,
-) -> Result<Program, SimulateError> {
+) -> Result<Program> {
     let tables = checked.tables();
     let mut compiler = Compiler {
         tables,
@@ -124,7 +124,7 @@ pub(super) fn compile(
         cache: Cache::default(),
         sites: HashMap::new(),
         initialised: HashSet::new(),
-        taken: Taken { int: super::bytecode::AXES, scalars: super::bytecode::AXES, ..Taken::default() },
+        taken: Taken { int: crate::bytecode::AXES, scalars: crate::bytecode::AXES, ..Taken::default() },
         line: 0,
         site: 0,
         origin: Origin(0),
@@ -143,7 +143,7 @@ pub(super) fn compile(
     Ok(compiler.program)
 }
 
-/// The stride of each mode that the kernel takes as a parameter.
+/// The strides that are parameters of the kernel.
 fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
     let parameters = checked.plan().parameters.iter().zip(&bound.values);
     parameters
@@ -159,8 +159,8 @@ fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
         .collect()
 }
 
-/// The variables that each atom depends on. An atom is made of earlier ones.
-fn dependencies(tables: &Tables) -> Result<Vec<BTreeSet<VarId>>, SimulateError> {
+/// The variables of each atom. An atom consists of earlier ones.
+fn dependencies(tables: &Tables) -> Result<Vec<BTreeSet<VarId>>> {
     let mut known: Vec<BTreeSet<VarId>> = Vec::new();
     for (id, facts) in tables.atoms.iter() {
         let mut own = BTreeSet::new();
@@ -181,11 +181,11 @@ fn dependencies(tables: &Tables) -> Result<Vec<BTreeSet<VarId>>, SimulateError> 
 }
 
 fn malformed_atom(id: AtomId) -> SimulateError {
-    SimulateError::Malformed(format!("atom {} is made of an atom that comes later", id.0))
+    malformed(format!("atom {} is made of an atom that comes later", id.0))
 }
 
 impl Compiler<'_> {
-    fn places(&mut self, shared_bytes: u32) -> Result<(), SimulateError> {
+    fn places(&mut self, shared_bytes: u32) -> Result {
         let mut end = u64::from(shared_bytes);
         let mut granule = None;
         self.site(None)?;
@@ -209,14 +209,13 @@ impl Compiler<'_> {
         self.program.shared_bytes = u32::try_from(end)
             .ok()
             .filter(|bytes| *bytes <= 1 << 24)
-            .ok_or_else(|| SimulateError::Malformed(format!("{end} bytes of shared memory")))?;
+            .ok_or_else(|| malformed(format!("{end} bytes of shared memory")))?;
         Ok(())
     }
 
-    /// Registers and slots for a local place.
-    fn local(&mut self, place: &Place) -> Result<(u32, u32), SimulateError> {
+    fn local(&mut self, place: &Place) -> Result<(u32, u32)> {
         if place.len > LOCAL_LIMIT {
-            return Err(SimulateError::Malformed(format!(
+            return Err(malformed(format!(
                 "local tensor `{}` has {} elements, the simulator takes at most {LOCAL_LIMIT}",
                 place.name, place.len
             )));
@@ -234,7 +233,7 @@ impl Compiler<'_> {
         first
     }
 
-    /// Takes consecutive registers until the statement list ends.
+    /// Allocates consecutive registers until the end of the statement list.
     fn take(&mut self, bank: Bank, count: u32) -> u32 {
         let taken = match bank {
             Bank::F32 => &mut self.taken.f32,
@@ -277,32 +276,33 @@ impl Compiler<'_> {
         self.tables.positions.get(origin.0 as usize).map_or(0, |position| position.line)
     }
 
-    /// The line that the next instructions belong to.
-    fn at(&mut self, origin: Origin) -> Result<(), SimulateError> {
+    /// Sets the line of the next instructions.
+    fn at(&mut self, origin: Origin) -> Result {
         self.line = self.position(origin);
         self.origin = origin;
         self.site = self.site(None)?;
         Ok(())
     }
 
-    fn variable(&self, id: VarId) -> Result<Binding, SimulateError> {
-        self.variables.get(id.0 as usize).copied().flatten().ok_or_else(|| {
-            SimulateError::Malformed(format!("variable {} is used before its declaration", id.0))
-        })
+    fn variable(&self, id: VarId) -> Result<Binding> {
+        self.variables
+            .get(id.0 as usize)
+            .copied()
+            .flatten()
+            .ok_or_else(|| malformed(format!("variable {} is used before its declaration", id.0)))
     }
 
-    fn bind(&mut self, id: VarId, register: Register, slot: Option<u32>) -> Result<(), SimulateError> {
+    fn bind(&mut self, id: VarId, register: Register, slot: Option<u32>) -> Result {
         self.cache.forget(id);
         match self.variables.get_mut(id.0 as usize) {
             Some(binding) => *binding = Some(Binding { register, slot }),
-            None => return Err(SimulateError::Malformed(format!("there is no variable {}", id.0))),
+            None => return Err(malformed(format!("there is no variable {}", id.0))),
         }
         Ok(())
     }
 
-    /// The number of a site; the same for equal accesses of one line. The rank of another block is part of it: each round of an
-    /// unrolled loop over ranks has its own.
-    fn site(&mut self, access: Option<&layout_compiler::program::Access>) -> Result<u32, SimulateError> {
+    /// The number of a site; equal accesses of one line share it. The rank of another block is part of the site.
+    fn site(&mut self, access: Option<&layout_compiler::program::Access>) -> Result<u32> {
         let site = match access {
             None => Site {
                 place: u32::MAX,
@@ -324,7 +324,7 @@ impl Compiler<'_> {
                     Space::Global(number) => match self.arguments.get(number as usize) {
                         Some(ArgumentValue::Tensor(len)) => (*len, Target::Global(number)),
                         _ => {
-                            return Err(SimulateError::Malformed(format!(
+                            return Err(malformed(format!(
                                 "place `{}` is argument {number}, which is no tensor",
                                 place.name
                             )));
@@ -334,7 +334,7 @@ impl Compiler<'_> {
                     Space::Remote { of, rank: variable } => {
                         let Space::Shared { byte_offset } = self.place(of)?.space else {
                             let message = format!("place `{}` of another block is not shared", place.name);
-                            return Err(SimulateError::Malformed(message));
+                            return Err(malformed(message));
                         };
                         rank = Some(self.rank(variable)?);
                         (place.len as i64, Target::Shared(byte_offset))
@@ -368,35 +368,31 @@ impl Compiler<'_> {
         Ok(number)
     }
 
-    /// The bits of what stands for an element beyond an edge.
-    fn pad(&self, pad: Pad) -> Result<u64, SimulateError> {
+    fn pad(&self, pad: Pad) -> Result<u64> {
         match pad {
             Pad::Constant(constant) => Ok(constant.bits),
             Pad::Argument(number, _) => match self.arguments.get(number as usize) {
                 Some(ArgumentValue::Scalar(constant)) => Ok(constant.bits),
-                _ => Err(SimulateError::Malformed(format!("argument {number} is no scalar"))),
+                _ => Err(malformed(format!("argument {number} is no scalar"))),
             },
         }
     }
 
-    /// What holds the rank of another block.
-    fn rank(&self, variable: VarId) -> Result<Sum, SimulateError> {
+    /// The register of another block's rank.
+    fn rank(&self, variable: VarId) -> Result<Sum> {
         match self.variable(variable)?.register {
             Register::Int(rank) => Ok(rank),
             Register::F32(_) | Register::F64(_) | Register::Mask(_) => {
-                Err(SimulateError::Malformed(format!("variable {} is no rank", variable.0)))
+                Err(malformed(format!("variable {} is no rank", variable.0)))
             }
         }
     }
 
-    fn place(&self, id: PlaceId) -> Result<&Place, SimulateError> {
-        self.tables
-            .places
-            .get(id.0 as usize)
-            .ok_or_else(|| SimulateError::Malformed(format!("there is no place {}", id.0)))
+    fn place(&self, id: PlaceId) -> Result<&Place> {
+        self.tables.places.get(id.0 as usize).ok_or_else(|| malformed(format!("there is no place {}", id.0)))
     }
 
-    /// The value of a uniform sum that is a number, as a register of lanes.
+    /// A vector register with the value of a sum.
     fn vector_of(&mut self, sum: Sum) -> u32 {
         match sum {
             Sum { vector: Some(register), scalar: None, constant: 0 } => register,

@@ -1,8 +1,7 @@
-//! Statements to instructions: loops by frames, unrolled loops round by round.
+//! Statements: loops as frames, or unrolled.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, IndexOp, Op, Register, Sum};
-use super::{Compiler, Taken};
+use super::{Compiler, Result, Taken, malformed};
+use crate::bytecode::{Bank, IndexOp, Op, Register, Sum};
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Index, VarId};
 use layout_compiler::ir::BinaryOp;
@@ -11,12 +10,11 @@ use layout_compiler::program::{
 };
 use std::collections::{BTreeSet, HashSet};
 
-/// Unrolled loops beyond this many statements run as loops: their local tensors are then indexed at run time.
+/// Beyond this many statements an unrolled loop runs as a loop, and its local tensors have dynamic indices.
 const UNROLL_LIMIT: u64 = 300_000;
 
 type Body = [Statement<Access, Operation>];
 
-/// A `for` statement.
 struct For<'p> {
     variable: VarId,
     start: &'p Index,
@@ -35,7 +33,7 @@ impl For<'_> {
     }
 }
 
-/// Where registers and cache stood at the start of a statement list.
+/// The registers and cache at the start of a statement list.
 struct Mark {
     taken: Taken,
     cache: usize,
@@ -51,8 +49,7 @@ impl Compiler<'_> {
         self.taken = mark.taken;
     }
 
-    /// A statement list, in a scope of its own.
-    pub(super) fn list(&mut self, body: &Body) -> Result<(), SimulateError> {
+    pub(super) fn list(&mut self, body: &Body) -> Result {
         let mark = self.mark();
         for statement in body {
             self.at(statement.origin)?;
@@ -65,7 +62,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn statement(&mut self, statement: &Statement<Access, Operation>) -> Result<(), SimulateError> {
+    fn statement(&mut self, statement: &Statement<Access, Operation>) -> Result {
         match &statement.kind {
             StatementKind::Let(variable, value) => self.declare(*variable, value.as_ref()),
             StatementKind::LetIndex(variable, index) => self.declare_index(*variable, index),
@@ -84,10 +81,7 @@ impl Compiler<'_> {
                         self.cache.forget(*variable);
                         Ok(())
                     }
-                    _ => Err(SimulateError::Malformed(format!(
-                        "variable {} is assigned and not mutable",
-                        variable.0
-                    ))),
+                    _ => Err(malformed(format!("variable {} is assigned and not mutable", variable.0))),
                 }
             }
             StatementKind::Store(access, value) => {
@@ -134,10 +128,10 @@ impl Compiler<'_> {
         }
     }
 
-    fn declare(&mut self, id: VarId, value: Option<&Value<Access>>) -> Result<(), SimulateError> {
+    fn declare(&mut self, id: VarId, value: Option<&Value<Access>>) -> Result {
         let kind = self.tables.variables.get(id.0 as usize).map(|variable| variable.kind);
         let Some(VariableKind::Elem(elem)) = kind else {
-            return Err(SimulateError::Malformed(format!("variable {} holds no element", id.0)));
+            return Err(malformed(format!("variable {} holds no element", id.0)));
         };
         let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
@@ -161,7 +155,7 @@ impl Compiler<'_> {
         self.bind(id, register, slot)
     }
 
-    fn declare_index(&mut self, id: VarId, index: &Index) -> Result<(), SimulateError> {
+    fn declare_index(&mut self, id: VarId, index: &Index) -> Result {
         let mut sum = self.index(index)?;
         sum = if self.mutable(id) { Sum::vector(self.copied(sum)) } else { self.kept(index, sum) };
         self.bind(id, Register::Int(sum), None)
@@ -171,7 +165,7 @@ impl Compiler<'_> {
         self.tables.variables.get(id.0 as usize).is_none_or(|variable| variable.mutable)
     }
 
-    /// The value of an index, in a register that no assignment changes.
+    /// The value of an index in a register that no assignment changes.
     fn kept(&mut self, index: &Index, sum: Sum) -> Sum {
         if self.variables_of(index).into_iter().any(|id| self.mutable(id)) {
             Sum::vector(self.copied(sum))
@@ -186,13 +180,8 @@ impl Compiler<'_> {
         dst
     }
 
-    fn branch(
-        &mut self,
-        condition: &Value<Access>,
-        then: &Body,
-        otherwise: &Body,
-    ) -> Result<(), SimulateError> {
-        // What an unrolled round knows is no instruction.
+    fn branch(&mut self, condition: &Value<Access>, then: &Body, otherwise: &Body) -> Result {
+        // A constant condition, as in an unrolled loop, is not an instruction.
         if let Some(known) = self.known(condition)? {
             return self.list(if known { then } else { otherwise });
         }
@@ -218,7 +207,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn while_loop(&mut self, condition: &Value<Access>, body: &Body) -> Result<(), SimulateError> {
+    fn while_loop(&mut self, condition: &Value<Access>, body: &Body) -> Result {
         let mark = self.mark();
         self.enter_loop(walk::changed(body), body)?;
         let before = self.initialised.clone();
@@ -250,7 +239,7 @@ impl Compiler<'_> {
 
     fn jump(&mut self, to: u32) {
         let (site, body) = (self.site, &self.program.code[to as usize..]);
-        let still = !body.iter().any(|op| op.acts());
+        let still = !body.iter().any(|op| op.has_side_effect());
         self.emit(Op::Jump { to, still, site });
     }
 
@@ -263,9 +252,9 @@ impl Compiler<'_> {
         self.rewind(mark);
     }
 
-    fn for_loop(&mut self, it: &For<'_>, unroll: bool) -> Result<(), SimulateError> {
+    fn for_loop(&mut self, it: &For<'_>, unroll: bool) -> Result {
         if it.step <= 0 {
-            return Err(SimulateError::Malformed(format!("a loop has step {}", it.step)));
+            return Err(malformed(format!("a loop has step {}", it.step)));
         }
         let (start, end) = (self.index(it.start)?, self.index(it.end)?);
         if let (true, Some(start), Some(end)) = (unroll, start.as_constant(), end.as_constant()) {
@@ -288,14 +277,15 @@ impl Compiler<'_> {
         let counter =
             if uniform { Sum::scalar(self.take_scalar()) } else { Sum::vector(self.take(Bank::Int, 1)) };
         let (first, op, bound) = if it.reversed {
-            // The last round first: start + (end - start - 1) / step * step, which is below start for no round at all.
+            // The last iteration first: start + (end - start - 1) / step * step; less than start if there is no
+            // iteration.
             let behind = self.binary(IndexOp::Max, end, start);
             let span = self.binary(IndexOp::Sub, behind, start);
             let span = self.binary(IndexOp::Sub, span, Sum::constant(1));
             let whole = self.binary(IndexOp::Div, span, Sum::constant(it.step));
             let whole = self.binary(IndexOp::Mul, whole, Sum::constant(it.step));
             let last = self.binary(IndexOp::Add, start, whole);
-            // Without a round, span is -1.
+            // Without an iteration the span is -1.
             let none = self.binary(IndexOp::Min, span, Sum::constant(0));
             (self.binary(IndexOp::Add, last, none), BinaryOp::Ge, start)
         } else {
@@ -326,7 +316,6 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// `counter = a + b`
     fn set_counter(&mut self, counter: Sum, a: Sum, b: Sum) {
         let site = self.site;
         match counter {
@@ -338,8 +327,7 @@ impl Compiler<'_> {
         };
     }
 
-    /// Every round its own code.
-    fn unrolled(&mut self, it: &For<'_>, start: i64, rounds: u64) -> Result<(), SimulateError> {
+    fn unrolled(&mut self, it: &For<'_>, start: i64, rounds: u64) -> Result {
         let leaves = it.body.iter().any(|statement| statement.kind.leaves());
         let mark = self.mark();
         self.enter_loop(it.changed(), it.body)?;
@@ -368,7 +356,7 @@ impl Compiler<'_> {
     }
 }
 
-/// How many rounds a loop has.
+/// The trip count of a loop.
 fn rounds(start: i64, end: i64, step: i64) -> u64 {
     let span = i128::from(end) - i128::from(start);
     let step = i128::from(step.max(1));

@@ -1,13 +1,11 @@
-//! Values to registers.
+//! Values in registers.
 //!
-//! Law: a value's instructions write registers that nothing else reads later, but for indices and comparisons of
-//! indices, which the cache shares.
+//! Law: an instruction of a value writes registers that only this value reads, except for indices and their
+//! comparisons, which the cache shares.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, FloatOp, Op, Register, Sum, Whole};
-use super::index::compare;
-use super::{ArgumentValue, Compiler};
-use crate::actors::arithmetic::ordered;
+use super::{ArgumentValue, Compiler, Result, malformed};
+use crate::arithmetic::ordered;
+use crate::bytecode::{Bank, FloatOp, IntegerFunction, Op, Register, Sum};
 use layout_compiler::elem::{Constant, Elem};
 use layout_compiler::ir::{BinaryOp, UnaryOp};
 use layout_compiler::math::Math;
@@ -15,13 +13,12 @@ use layout_compiler::program::{Access, Value, VariableKind};
 use layout_compiler::small_float;
 
 impl Compiler<'_> {
-    /// The value and its type.
-    pub(super) fn value(&mut self, value: &Value<Access>) -> Result<(Register, Elem), SimulateError> {
+    pub(super) fn value(&mut self, value: &Value<Access>) -> Result<(Register, Elem)> {
         match value {
             Value::Constant(constant) => self.constant(*constant),
             Value::Argument(number, elem) => match self.arguments.get(*number as usize) {
                 Some(ArgumentValue::Scalar(constant)) if constant.elem == *elem => self.constant(*constant),
-                _ => Err(SimulateError::Malformed(format!("argument {number} is no scalar of type {elem}"))),
+                _ => Err(malformed(format!("argument {number} is no scalar of type {elem}"))),
             },
             Value::Variable(id) => {
                 let binding = self.variable(*id)?;
@@ -37,7 +34,7 @@ impl Compiler<'_> {
                 if *elem == Elem::I64 {
                     return Ok((Register::Int(sum), Elem::I64));
                 }
-                // What is beyond `i64` is natural: the register has its bits.
+                // An index beyond `i64` is unsigned: the register holds its bits.
                 let natural = self.tables.atoms.range(index).beyond_i64();
                 self.cast(Register::Int(sum), if natural { Elem::U64 } else { Elem::I64 }, *elem)
             }
@@ -52,7 +49,7 @@ impl Compiler<'_> {
             Value::Unary(op, a) => {
                 let a = self.value(a)?;
                 if let (UnaryOp::Neg, (Register::Int(b), elem)) = (op, a) {
-                    self.exact(BinaryOp::Sub, Sum::default(), b, elem);
+                    self.check_integer(BinaryOp::Sub, Sum::default(), b, elem);
                 }
                 self.prefix(*op, a)
             }
@@ -77,7 +74,7 @@ impl Compiler<'_> {
             }
             Value::Cast(elem, a) => {
                 let (from, known) = match &**a {
-                    // What may wrap: see [`Value::Cast`].
+                    // A cast of an operation makes it wrap: see [`Value::Cast`].
                     Value::Binary(op, x, y) if elem.is_integer() && self.elem_of(a) == Some(*elem) => {
                         let (x, y) = (self.value(x)?, self.value(y)?);
                         self.operator(*op, x, y)?
@@ -101,22 +98,21 @@ impl Compiler<'_> {
                 let bank = Bank::of(elem);
                 let dst = self.take(bank, 1);
                 self.emit(Op::Select { dst, condition, then, otherwise });
-                self.born(bank.register(dst), &[then, otherwise]);
+                self.track_origin(bank.register(dst), &[then, otherwise]);
                 Ok((bank.register(dst), elem))
             }
         }
     }
 
-    /// The lanes in which a condition holds.
-    pub(super) fn condition(&mut self, value: &Value<Access>) -> Result<u32, SimulateError> {
+    pub(super) fn condition(&mut self, value: &Value<Access>) -> Result<u32> {
         match self.value(value)? {
             (Register::Mask(mask), _) => Ok(mask),
-            (_, elem) => Err(SimulateError::Malformed(format!("a condition of type {elem}"))),
+            (_, elem) => Err(malformed(format!("a condition of type {elem}"))),
         }
     }
 
-    /// The truth of a condition, where it is known here.
-    pub(super) fn known(&mut self, value: &Value<Access>) -> Result<Option<bool>, SimulateError> {
+    /// The value of a condition that is constant here.
+    pub(super) fn known(&mut self, value: &Value<Access>) -> Result<Option<bool>> {
         Ok(match value {
             Value::Constant(constant) if constant.elem == Elem::Bool => Some(constant.bits != 0),
             Value::Compare(comparison) => self.fixed_comparison(comparison),
@@ -133,7 +129,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn constant(&mut self, constant: Constant) -> Result<(Register, Elem), SimulateError> {
+    fn constant(&mut self, constant: Constant) -> Result<(Register, Elem)> {
         let bank = Bank::of(constant.elem);
         let register = match bank {
             Bank::Int => Register::Int(Sum::constant(constant.as_i128() as i64)),
@@ -159,28 +155,24 @@ impl Compiler<'_> {
         dst
     }
 
-    fn cast(&mut self, from: Register, known: Elem, elem: Elem) -> Result<(Register, Elem), SimulateError> {
+    fn cast(&mut self, from: Register, known: Elem, elem: Elem) -> Result<(Register, Elem)> {
         let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
-        self.fits(from, known, elem);
+        self.check_cast(from, known, elem);
         self.emit(Op::Cast { dst, from, natural: known == Elem::U64, elem });
         self.round(dst, elem);
-        self.born(bank.register(dst), &[from]);
+        self.track_origin(bank.register(dst), &[from]);
         Ok((bank.register(dst), elem))
     }
 
-    /// Rounds what was computed as `f32` to a smaller float.
+    /// Rounds an `f32` to a smaller float.
     fn round(&mut self, dst: u32, elem: Elem) {
         if elem.is_small_float() {
             self.emit(Op::Round { dst, elem });
         }
     }
 
-    fn prefix(
-        &mut self,
-        op: UnaryOp,
-        (a, elem): (Register, Elem),
-    ) -> Result<(Register, Elem), SimulateError> {
+    fn prefix(&mut self, op: UnaryOp, (a, elem): (Register, Elem)) -> Result<(Register, Elem)> {
         let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
         let site = self.site;
@@ -199,30 +191,30 @@ impl Compiler<'_> {
                 return Err(mismatch("a prefix operator", elem, elem));
             }
         });
-        self.born(bank.register(dst), &[from]);
+        self.track_origin(bank.register(dst), &[from]);
         Ok((bank.register(dst), elem))
     }
 
-    /// `a * b + c`, rounded after each; `product_first` tells how the text reads and makes no difference.
+    /// `a * b + c`, rounded twice; `product_first` is the order of the source text.
     fn multiply_then_add(
         &mut self,
         x: (Register, Elem),
         y: (Register, Elem),
         sum: (Register, Elem),
         product_first: bool,
-    ) -> Result<(Register, Elem), SimulateError> {
+    ) -> Result<(Register, Elem)> {
         let bank = Bank::of(sum.1);
         match (x.0, y.0, sum.0) {
             (Register::F32(a), Register::F32(b), Register::F32(c)) if sum.1 == Elem::F32 => {
                 let dst = self.take(bank, 1);
                 self.emit(Op::F32 { dst, op: FloatOp::MulThenAdd, a, b, c });
-                self.born(Register::F32(dst), &[x.0, y.0, sum.0]);
+                self.track_origin(Register::F32(dst), &[x.0, y.0, sum.0]);
                 Ok((Register::F32(dst), sum.1))
             }
             (Register::F64(a), Register::F64(b), Register::F64(c)) => {
                 let dst = self.take(bank, 1);
                 self.emit(Op::F64 { dst, op: FloatOp::MulThenAdd, a, b, c });
-                self.born(Register::F64(dst), &[x.0, y.0, sum.0]);
+                self.track_origin(Register::F64(dst), &[x.0, y.0, sum.0]);
                 Ok((Register::F64(dst), sum.1))
             }
             _ => {
@@ -233,15 +225,15 @@ impl Compiler<'_> {
         }
     }
 
-    /// An operator, which is looked at.
+    /// An instrumented operator.
     fn binary_value(
         &mut self,
         op: BinaryOp,
         a: (Register, Elem),
         b: (Register, Elem),
-    ) -> Result<(Register, Elem), SimulateError> {
+    ) -> Result<(Register, Elem)> {
         if let ((Register::Int(x), elem), (Register::Int(y), _)) = (a, b) {
-            self.exact(op, x, y, elem);
+            self.check_integer(op, x, y, elem);
         }
         self.operator(op, a, b)
     }
@@ -251,7 +243,7 @@ impl Compiler<'_> {
         op: BinaryOp,
         (a, elem): (Register, Elem),
         (b, other): (Register, Elem),
-    ) -> Result<(Register, Elem), SimulateError> {
+    ) -> Result<(Register, Elem)> {
         let float = match op {
             BinaryOp::Add => Some(FloatOp::Add),
             BinaryOp::Sub => Some(FloatOp::Sub),
@@ -276,7 +268,7 @@ impl Compiler<'_> {
             _ => return Err(mismatch("an operator", elem, other)),
         });
         self.round(dst, elem);
-        self.born(bank.register(dst), &[a, b]);
+        self.track_origin(bank.register(dst), &[a, b]);
         Ok((bank.register(dst), elem))
     }
 
@@ -285,16 +277,16 @@ impl Compiler<'_> {
         op: BinaryOp,
         (a, elem): (Register, Elem),
         (b, other): (Register, Elem),
-    ) -> Result<u32, SimulateError> {
+    ) -> Result<u32> {
         if let (Register::Int(a), Register::Int(b)) = (a, b)
             && let (Some(a), Some(b)) = (a.as_constant(), b.as_constant())
         {
-            return Ok(self.constant_mask(compare(op, &ordered(a, elem), &ordered(b, elem))));
+            return Ok(self.constant_mask(op.compare(&ordered(a, elem), &ordered(b, elem))));
         }
         let dst = self.take(Bank::Mask, 1);
         match (a, b) {
             (Register::Int(mut a), Register::Int(mut b)) => {
-                // Another sign bit in both, and the order of naturals is that of integers.
+                // A flipped sign bit turns the unsigned order into the signed one.
                 (a.constant, b.constant) = (ordered(a.constant, elem), ordered(b.constant, elem));
                 self.emit(Op::CompareInt { dst, op, a, b })
             }
@@ -313,14 +305,14 @@ impl Compiler<'_> {
         Ok(dst)
     }
 
-    /// Both values of a choice, each in the lanes that choose it.
+    /// Both values of a `select`, each in its lanes.
     #[expect(clippy::type_complexity, reason = "two values and their types")]
     fn either(
         &mut self,
         mask: u32,
         then: &Value<Access>,
         otherwise: &Value<Access>,
-    ) -> Result<((Register, Elem), (Register, Elem)), SimulateError> {
+    ) -> Result<((Register, Elem), (Register, Elem))> {
         let test = self.emit(Op::If { mask, otherwise: 0 });
         let mark = self.cache.mark();
         let then = self.value(then)?;
@@ -336,13 +328,8 @@ impl Compiler<'_> {
         Ok((then, otherwise))
     }
 
-    /// `a && b`, `a || b`: the right side only in the lanes where it matters, if it has an effect.
-    fn lazy(
-        &mut self,
-        op: BinaryOp,
-        a: &Value<Access>,
-        b: &Value<Access>,
-    ) -> Result<(Register, Elem), SimulateError> {
+    /// `a && b`, `a || b`: an operand with an effect is evaluated only in the lanes that need it.
+    fn lazy(&mut self, op: BinaryOp, a: &Value<Access>, b: &Value<Access>) -> Result<(Register, Elem)> {
         let left = self.condition(a)?;
         let dst = self.take(Bank::Mask, 1);
         if !self.has_effect(b) {
@@ -370,17 +357,14 @@ impl Compiler<'_> {
         Ok((Register::Mask(dst), Elem::Bool))
     }
 
-    fn math(&mut self, math: Math, values: &[Value<Access>]) -> Result<(Register, Elem), SimulateError> {
+    fn math(&mut self, math: Math, values: &[Value<Access>]) -> Result<(Register, Elem)> {
         let mut operands = Vec::with_capacity(3);
         for value in values {
             operands.push(self.value(value)?);
         }
         let needed = math.arity();
         let Some(&(first, elem)) = operands.first().filter(|_| operands.len() == needed) else {
-            return Err(SimulateError::Malformed(format!(
-                "{math:?} takes {needed} values, {} given",
-                operands.len()
-            )));
+            return Err(malformed(format!("{math:?} takes {needed} values, {} given", operands.len())));
         };
         let wanted = |n: usize| math.operands()[n - 1].of(elem);
         if let Some(n) = (1..needed).find(|n| operands[*n].1 != wanted(*n)) {
@@ -392,21 +376,21 @@ impl Compiler<'_> {
         let operand = |n: usize| operands.get(n).map_or(first, |(register, _)| *register);
         let from = [first, operand(1), operand(2)];
         if let (Math::Abs, Register::Int(a)) = (math, first) {
-            self.exact(BinaryOp::Sub, Sum::default(), a, elem);
+            self.check_integer(BinaryOp::Sub, Sum::default(), a, elem);
         }
         match math {
-            Math::Pow => self.whole(Whole::Power, first, operand(1), elem),
-            Math::Ilog2 => self.whole(Whole::Logarithm, first, first, elem),
+            Math::Pow => self.check_integer_function(IntegerFunction::Power, first, operand(1), elem),
+            Math::Ilog2 => self.check_integer_function(IntegerFunction::Logarithm, first, first, elem),
             _ => {}
         }
         self.emit(Op::Math { dst, function: math, operands: from, elem });
         self.round(dst, result);
-        self.born(bank.register(dst), &from);
+        self.track_origin(bank.register(dst), &from);
         Ok((bank.register(dst), result))
     }
 
-    /// `dst = value`; the instruction that made the value writes `dst` itself where it can.
-    pub(super) fn assign(&mut self, dst: Register, value: &Value<Access>) -> Result<(), SimulateError> {
+    /// `dst = value`; the last instruction of the value writes `dst` directly if it can.
+    pub(super) fn assign(&mut self, dst: Register, value: &Value<Access>) -> Result {
         let (before, start) = (self.taken, self.program.code.len());
         let (from, elem) = self.value(value)?;
         let fresh = match from {
@@ -425,7 +409,7 @@ impl Compiler<'_> {
         self.copy(dst, from, elem)
     }
 
-    pub(super) fn copy(&mut self, dst: Register, from: Register, elem: Elem) -> Result<(), SimulateError> {
+    pub(super) fn copy(&mut self, dst: Register, from: Register, elem: Elem) -> Result {
         self.emit(match (dst, from) {
             (Register::F32(dst), Register::F32(a)) => Op::F32 { dst, op: FloatOp::Copy, a, b: a, c: a },
             (Register::F64(dst), Register::F64(a)) => Op::F64 { dst, op: FloatOp::Copy, a, b: a, c: a },
@@ -435,16 +419,16 @@ impl Compiler<'_> {
             }
             _ => return Err(mismatch("an assignment", elem, elem)),
         });
-        self.born(dst, &[from]);
+        self.track_origin(dst, &[from]);
         Ok(())
     }
 }
 
-fn mismatch(what: &str, a: Elem, b: Elem) -> SimulateError {
-    SimulateError::Malformed(format!("{what} on {a} and {b}"))
+fn mismatch(what: &str, a: Elem, b: Elem) -> crate::error::SimulateError {
+    malformed(format!("{what} on {a} and {b}"))
 }
 
-/// Lets the instruction that wrote `from` write `to`; indices and comparisons of indices are shared and stay.
+/// Redirects an instruction from one destination to another; shared indices and comparisons are not redirected.
 fn retarget(op: &mut Op, from: Register, to: Register) -> bool {
     let (dst, register): (&mut u32, fn(u32) -> Register) = match op {
         Op::F32 { dst, .. } | Op::ConstantF32 { dst, .. } => (dst, Register::F32),

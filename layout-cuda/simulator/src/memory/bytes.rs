@@ -1,14 +1,14 @@
 //! The bytes of tensors, and of shared memory.
 //!
-//! Law: only bytes inside a buffer are touched; callers have compared the index with the length. A tensor that is written
-//! is kept as atomic words, so that blocks may run on several host threads without `unsafe`: an element of 4 bytes is one
-//! word, a smaller one changes its part of a word, one of 8 bytes is two words.
+//! Law: only bytes inside a buffer are accessed; callers have checked the index. A written tensor is stored as atomic
+//! words, so that blocks run on several host threads without `unsafe`. An element of 4 bytes is one word, a smaller one
+//! is a part of a word, one of 8 bytes is two words.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A tensor's bytes during a launch.
 pub(crate) enum Global<'a> {
-    /// The argument is no tensor.
+    /// The argument is not a tensor.
     None,
     /// Read only.
     Read(&'a [u8]),
@@ -17,7 +17,7 @@ pub(crate) enum Global<'a> {
 }
 
 impl<'a> Global<'a> {
-    /// The words of a tensor that is written, with room for its last bytes.
+    /// The words of a written tensor; the last one is padded.
     pub(crate) fn writable(bytes: &[u8]) -> Global<'a> {
         let word = |chunk: &[u8]| {
             let mut word = [0; 4];
@@ -27,7 +27,6 @@ impl<'a> Global<'a> {
         Global::Write(bytes.chunks(4).map(word).collect())
     }
 
-    /// The words of a tensor that is written.
     pub(crate) fn into_words(self) -> Option<Global<'static>> {
         match self {
             Global::Write(words) => Some(Global::Write(words)),
@@ -35,7 +34,6 @@ impl<'a> Global<'a> {
         }
     }
 
-    /// Gives the bytes back.
     pub(crate) fn copy_to(&self, bytes: &mut [u8]) {
         if let Global::Write(words) = self {
             for (chunk, word) in bytes.chunks_mut(4).zip(words) {
@@ -62,14 +60,14 @@ impl<'a> Global<'a> {
         }
     }
 
-    /// Changes the element of 4 or 8 bytes at a byte offset; gives the old value. One of 4 bytes is changed atomically;
-    /// launches that change larger ones run on one host thread.
+    /// Updates the element of 4 or 8 bytes at a byte offset and returns the old value. An update of 4 bytes is atomic;
+    /// launches that update 8 bytes run on one host thread.
     pub(crate) fn update(&self, byte: usize, size: u32, change: impl Fn(u64) -> u64) -> u64 {
         match self {
             Global::Write(words) if size == 4 => {
                 let Some(word) = words.get(byte / 4) else { return 0 };
                 let changed = |old: u32| Some(change(u64::from(old)) as u32);
-                // Never fails: the function always gives a value.
+                // The closure always returns `Some`, so both variants hold the old value.
                 u64::from(word.fetch_update(Relaxed, Relaxed, changed).unwrap_or_else(|old| old))
             }
             Global::Write(_) | Global::Read(_) | Global::None => {
@@ -96,7 +94,7 @@ impl<'a> Global<'a> {
                 let shift = 8 * (byte % 4) as u32;
                 let part = if size == 2 { 0xffff } else { 0xff } << shift;
                 let new = ((value as u32) << shift) & part;
-                // Never fails: the function always gives a value.
+                // The closure always returns `Some`.
                 let _ = word.fetch_update(Relaxed, Relaxed, |old| Some(old & !part | new));
             }
         }

@@ -1,12 +1,13 @@
-//! Memory and clocks: bytes, addresses, and what happened before what.
+//! Memory and clocks: bytes, addresses, and the happens-before relation.
 //!
-//! Law: nothing here knows actors. A clock says what a thread knows of others' work; a fence says what the asynchronous
-//! proxy sees.
+//! Law: independent of actors. A clock is what happens-before a thread's next step; a proxy fence makes writes visible
+//! to the asynchronous proxy.
 
 pub(super) mod bytes;
-pub(super) mod clock;
 pub(super) mod fences;
-pub(super) mod knowledge;
+pub(super) mod lane_clocks;
 pub(super) mod reads;
-pub(super) mod strands;
+pub(super) mod releases;
 pub(super) mod tensor_map;
+pub(super) mod vector_clock;
+pub(super) mod warp_clock;

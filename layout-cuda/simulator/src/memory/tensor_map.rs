@@ -1,12 +1,12 @@
-//! Boxes of a tensor: which bytes of global memory lie where in shared memory.
+//! Tensor maps: the mapping of a box from global to shared memory.
 //!
-//! Law: a box is dense in shared memory, the contiguous mode first. The swizzle moves pieces of 16 bytes by their address:
-//! address bits 4 and up, as many as `log2(swizzle / 16)`, are xored with the bits 3 above them.
+//! Law: a box is dense in shared memory, the contiguous mode first. The swizzle permutes pieces of 16 bytes by their
+//! address: address bits 4 and up, `log2(swizzle / 16)` of them, are xored with the bits 3 positions above them.
 
 use layout_compiler::bind::BoundMap;
 use layout_compiler::program::TensorMap;
 
-/// Bytes that TMA keeps together.
+/// Bytes that a swizzle keeps contiguous.
 pub(crate) const PIECE: usize = 16;
 
 /// A swizzled address of shared memory.
@@ -15,7 +15,7 @@ pub(crate) fn swizzled(address: u64, swizzle_bytes: u32) -> u64 {
     address ^ (address >> 3 & bits)
 }
 
-/// An f32 as the nearest number of TF32, which has 10 bits of fraction; ties to even.
+/// An f32 rounded to TF32, which has 10 bits of fraction; ties to even.
 pub(crate) fn tf32(value: u64) -> u64 {
     if !f32::from_bits(value as u32).is_finite() {
         return value;
@@ -24,7 +24,7 @@ pub(crate) fn tf32(value: u64) -> u64 {
     (value + 0xfff + (value >> 13 & 1)) & !0x1fff
 }
 
-/// A tensor and the boxes that it is cut into.
+/// A tensor and the extents of its boxes.
 #[derive(Clone, Debug)]
 pub(crate) struct BoxPlan {
     /// The tensor argument.
@@ -33,11 +33,11 @@ pub(crate) struct BoxPlan {
     pub size: u32,
     /// Bytes of the swizzle.
     pub swizzle_bytes: u32,
-    /// Whether f32 is rounded to TF32 on the way in.
+    /// Whether f32 is rounded to TF32 on load.
     pub round_tf32: bool,
-    /// The box's extents, the contiguous mode first.
+    /// The extents of a box, the contiguous mode first.
     extents: Vec<i64>,
-    /// The tensor's extents, likewise.
+    /// The extents of the tensor, in the same order.
     tensor: Vec<i64>,
     /// Bytes from one element to the next along each mode.
     strides: Vec<i64>,
@@ -45,20 +45,19 @@ pub(crate) struct BoxPlan {
 
 /// 16 bytes of a box.
 pub(crate) struct Piece {
-    /// Where it lies in shared memory, as if that began at 0.
+    /// The address in shared memory, for a box at 0.
     pub address: u64,
-    /// The byte of its first element in the tensor; the others follow.
+    /// The byte of its first element in the tensor.
     pub global: i64,
-    /// Its elements that the tensor has: from this one ..
+    /// The elements `start..end` are inside the tensor.
     pub start: u32,
-    /// .. up to this one. None where both are equal.
     pub end: u32,
-    /// Whether it is the first of a row of the box.
+    /// Whether it is the first of a row.
     pub first_of_row: bool,
 }
 
 impl BoxPlan {
-    /// A box; what is wrong with it, where it is none.
+    /// The error names the violated constraint.
     pub(crate) fn new(map: &TensorMap, bound: &BoundMap) -> Result<BoxPlan, String> {
         let size = map.elem.bytes();
         let rank = map.extents.len();
@@ -85,22 +84,20 @@ impl BoxPlan {
         })
     }
 
-    /// Modes.
     pub(crate) fn rank(&self) -> usize {
         self.extents.len()
     }
 
-    /// Bytes of a box.
     pub(crate) fn bytes(&self) -> u64 {
         self.extents.iter().product::<i64>() as u64 * u64::from(self.size)
     }
 
-    /// What a box must begin at a multiple of in shared memory.
+    /// The alignment of a box in shared memory.
     pub(crate) fn alignment(&self) -> u64 {
         if self.swizzle_bytes > 0 { 8 * u64::from(self.swizzle_bytes) } else { 128 }
     }
 
-    /// Every piece of the box that begins at these coordinates and at this byte of shared memory.
+    /// Visits every piece of the box at these coordinates and this byte of shared memory.
     pub(crate) fn each(&self, first: u64, coordinates: &[i64], mut visit: impl FnMut(Piece)) {
         let lanes = PIECE as i64 / i64::from(self.size);
         let pieces = self.extents[0] / lanes;

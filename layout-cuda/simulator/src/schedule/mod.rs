@@ -1,9 +1,9 @@
-//! The scheduler: which cluster, warp or asynchronous work goes on next; and who waits for what when nobody can.
+//! The scheduler: which cluster, warp or asynchronous work runs next; and deadlocks.
 //!
-//! Law: whoever can go on does so eventually, in every schedule. A schedule is a number, and repeats exactly.
+//! Law: every schedule is fair and reproducible from its number.
 
-pub(super) mod blocks;
+mod deadlock;
+pub(super) mod difference;
+pub(super) mod residents;
 mod run;
-mod stuck;
-pub(super) mod turns;
-mod waits;
+mod wake;

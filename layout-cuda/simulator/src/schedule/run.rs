@@ -1,67 +1,64 @@
-//! One host thread runs clusters one after the other, the warps of each in turn.
+//! One host thread runs clusters one after the other.
 //!
 //! ```text
 //! while a warp has not ended:
 //!     each ready warp runs until it waits or ends
-//!     barriers that all their warps wait at are released
-//!     nobody ran and nothing was released: deadlock
+//!     complete barriers are released
+//!     no warp ran and nothing was released: deadlock
 //! ```
 //!
-//! Law: a block's result does not depend on other blocks, unless blocks race; the judge of races reports that.
+//! Law: a block's result does not depend on other blocks, unless blocks race; the analysis of races reports that.
 
-use crate::actors::cluster;
-use crate::actors::warp::{State, Warp};
 use crate::event::Event;
-use crate::findings::Words;
+use crate::findings::Message;
 use crate::machine::Machine;
-use crate::memory::clock::Clock;
-use crate::memory::knowledge::{Knowledge, Known};
-use crate::memory::strands::Strands;
+use crate::memory::lane_clocks::LaneClocks;
+use crate::memory::vector_clock::{RemoteClocks, VectorClock};
+use crate::memory::warp_clock::WarpClock;
 use crate::report::FindingKind;
+use crate::state::cluster;
+use crate::state::warp::{State, Warp};
 use layout_compiler::program::Participants;
 use std::ops::Range;
 
-/// What a turn of a cluster's warps came to.
+/// The outcome of one step of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// The cluster has ended.
+pub(crate) enum Step {
     Ended,
-    /// It goes on.
-    Taken,
-    /// All its warps wait for the grid.
-    Met,
-    /// The launch must stop.
+    Advanced,
+    AtGridBarrier,
     Stopped,
 }
 
 impl Machine<'_> {
-    /// Runs a cluster; false where the launch must stop.
+    /// Runs a cluster; false if the launch must stop.
     pub(crate) fn run_cluster(&mut self, number: u64) -> bool {
-        self.told.get_mut().findings.start_block(number);
+        self.diagnostics.get_mut().findings.start_block(number);
         self.start(number);
         loop {
-            match self.turn() {
-                Turn::Taken => {}
-                end => return end == Turn::Ended,
+            match self.step() {
+                Step::Advanced => {}
+                end => return end == Step::Ended,
             }
         }
     }
 
-    /// A cluster's start.
+    /// Resets the machine for a cluster.
     pub(crate) fn start(&mut self, number: u64) {
         self.clocks.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
-        self.turns.start(number);
+        self.policy.start(number);
         self.shared.fill(u8::MAX);
-        let begin = Knowledge {
-            clock: Clock::start(self.count),
+        let begin = VectorClock {
+            clock: WarpClock::start(self.count),
             engines: vec![1; self.proxy.actors() - self.count],
-            blocks: Known::default(),
+            blocks: RemoteClocks::default(),
         };
         let kept = self.launch.program.findings;
-        let strands = |(number, warp): (usize, &Warp)| Strands::new(number, warp.live, begin.clone(), kept);
-        self.clocks.warps = self.warps.iter().enumerate().map(strands).collect();
+        let lane_clocks =
+            |(number, warp): (usize, &Warp)| LaneClocks::new(number, warp.live, begin.clone(), kept);
+        self.clocks.warps = self.warps.iter().enumerate().map(lane_clocks).collect();
         self.proxy.start(
-            self.ranks() * self.launch.program.works.barriers as usize,
+            self.ranks() * self.launch.program.async_ops.barriers as usize,
             self.launch.block.iter().product(),
         );
         let each = self.warps_of_block();
@@ -70,33 +67,76 @@ impl Machine<'_> {
             warp.start(self.launch.program, block.index);
             warp.block = block.number;
         }
-        self.tell(&Event::Start);
+        self.notify(&Event::Start);
     }
 
-    /// Each ready warp runs until it waits, ends, or has changed or read what others may; then barriers are released.
-    pub(crate) fn turn(&mut self) -> Turn {
+    /// Runs the ready warps once, then releases barriers and completes asynchronous work.
+    pub(crate) fn step(&mut self) -> Step {
         let ran = match self.run_warps() {
             Ok(ran) => ran,
             Err((number, site)) => {
                 self.stop(number, FindingKind::StepLimit, site);
-                return Turn::Stopped;
+                return Step::Stopped;
             }
         };
         if self.warps.iter().all(|warp| warp.state == State::Ended) {
             self.finish();
-            return Turn::Ended;
+            return Step::Ended;
         }
         let woken = self.release() | self.wake();
         let released = self.complete(woken);
         self.progress |= released;
         if !ran && !released && self.at_grid_barrier() {
-            return Turn::Met;
+            return Step::AtGridBarrier;
         }
         if !ran && !released {
             self.deadlock();
-            return Turn::Stopped;
+            return Step::Stopped;
         }
-        Turn::Taken
+        Step::Advanced
+    }
+
+    /// Runs each ready warp until it waits, ends, or does an atomic operation. Returns whether one ran, or the warp
+    /// that exceeded the step limit. In the conservative schedule the round ends after an atomic write: warps that poll
+    /// the element run before the writer releases more.
+    pub(crate) fn run_warps(&mut self) -> Result<bool, (usize, u32)> {
+        let mut ran = false;
+        let conservative = self.policy.is_conservative();
+        let order = if conservative { Vec::new() } else { self.policy.order(self.count) };
+        for at in 0..self.count {
+            let number = order.get(at).copied().unwrap_or((self.policy.next + at) % self.count);
+            if self.warps[number].state == State::Ready && !self.policy.delays(number, self.count, ran) {
+                ran = true;
+                self.run_warp(number);
+                self.progress |= self.warps[number].state == State::Ended;
+            }
+            if let State::Exhausted(site) = self.warps[number].state {
+                return Err((number, site));
+            }
+            if std::mem::take(&mut self.wrote_atomically) && conservative {
+                self.policy.next = number + 1;
+                break;
+            }
+        }
+        Ok(ran)
+    }
+
+    /// Completes asynchronous work according to the schedule; whether a warp was woken or work was completed.
+    pub(crate) fn complete(&mut self, woken: bool) -> bool {
+        if self.policy.is_eager() {
+            self.read_boxes();
+            let mut any = woken;
+            while self.complete_load(0, true) {
+                any = true;
+            }
+            return any;
+        }
+        if self.policy.is_random() {
+            let (skip, eager) = (self.policy.random_below(3), self.policy.random_below(2) == 0);
+            return woken | self.complete_load(skip, eager) || self.complete_load(0, false);
+        }
+        // As late as possible: only if no warp was woken.
+        woken || self.complete_load(0, false)
     }
 
     pub(crate) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
@@ -106,21 +146,21 @@ impl Machine<'_> {
         let at_once = self.launch.places * self.ranks();
         self.report(kind, site, warp as u32, lanes, None, |_| match kind {
             FindingKind::StepLimit if steps <= limit => {
-                format!("warp {warp} goes round this loop for ever: nothing that decides its end changes")
+                format!("warp {warp} never leaves this loop: nothing that its condition depends on changes")
             }
             FindingKind::StepLimit => {
                 format!("warp {warp} took more than {limit} steps; the launch was stopped")
             }
             FindingKind::NotResident => format!(
-                "a wait for a block that need not run yet: of the {blocks} blocks {at_once} surely run at once, in an order that CUDA does \
-                 not promise. Launch no more than that (`Options::multiprocessors`, `min_blocks`), or let blocks draw their \
-                 numbers from a counter, so that those waited for have begun"
+                "a wait for a block that may not be resident: of the {blocks} blocks only {at_once} are certain to be, in an \
+                 order that CUDA does not define. Launch no more than that (`Options::multiprocessors`, `min_blocks`), or \
+                 let blocks draw their numbers from a counter, so that the awaited blocks have started"
             ),
             _ => format!("warp {warp} and all others wait for something that cannot happen"),
         });
     }
 
-    /// Whether all warps wait for the grid. Those that have ended do not come.
+    /// Whether all warps that have not ended wait for the grid.
     fn at_grid_barrier(&mut self) -> bool {
         let waits = |warp: &Warp| matches!(warp.state, State::Waiting(Participants::Grid, _));
         let there = |warp: &Warp| waits(warp) || warp.state == State::Ended;
@@ -137,10 +177,10 @@ impl Machine<'_> {
         true
     }
 
-    /// Releases every barrier that all of its warps wait at.
+    /// Releases every barrier at which all its warps wait.
     fn release(&mut self) -> bool {
         let count = self.count;
-        // Of a block that is alone both are one barrier.
+        // For a cluster of one block both are one barrier.
         let alone = self.ranks() == 1;
         let mut any = self.release_group(0..count, |participants| {
             participants == Participants::Cluster || alone && participants == Participants::Block
@@ -190,7 +230,7 @@ impl Machine<'_> {
                 line(its_site)
             );
             let lanes = self.warps[warp].live;
-            let words = Words::beside(message, line(its_site));
+            let words = Message::with_line(message, line(its_site));
             self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| words);
         }
         // `barrier.cluster` and, since sm_70, `__syncthreads` wait for the threads that have not exited (CUDA C++ Programming
@@ -203,24 +243,24 @@ impl Machine<'_> {
             self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
         }
         let met: Vec<usize> = group.filter(|warp| self.warps[*warp].state != State::Ended).collect();
-        self.meet(&met);
+        self.complete_barrier(&met);
         true
     }
 
-    /// Warps meet: everyone knows of everything that anyone knows of, and goes on.
-    pub(crate) fn meet(&mut self, warps: &[usize]) {
-        let mut joined = Knowledge::default();
+    /// Completes a barrier: the warps join their clocks and are ready.
+    pub(crate) fn complete_barrier(&mut self, warps: &[usize]) {
+        let mut joined = VectorClock::default();
         for warp in warps {
             self.warps[*warp].state = State::Ready;
-            let strands = &mut self.clocks.warps[*warp];
-            self.proxy.reads.settle(*warp, strands.live(), (strands.time(), 0));
-            strands.meet();
+            let lane_clocks = &mut self.clocks.warps[*warp];
+            self.proxy.reads.settle(*warp, lane_clocks.live(), (lane_clocks.time(), 0));
+            lane_clocks.join();
             if self.launch.program.findings {
-                joined.join(strands.all());
+                joined.join(lane_clocks.all());
             }
         }
         for warp in warps {
-            self.clocks.warps[*warp].know(&joined);
+            self.clocks.warps[*warp].assign(&joined);
         }
     }
 }

@@ -22,7 +22,7 @@ impl Numbers {
     }
 }
 
-/// What a random program works on.
+/// The places of a random program.
 struct Places {
     thread: Index,
     tile: PlaceId,

@@ -132,10 +132,10 @@ fn each_flaw_of_a_copy_is_found() {
             4,
             "read of element 0 of `full`, which no thread has written",
         ),
-        (Flaw::NotMade, FindingKind::Deadlock, 5, "for mbarrier 0 of `full`, which nothing has made"),
-        (Flaw::NotFenced, FindingKind::MissingFence, 4, "no fence after its making"),
+        (Flaw::NotMade, FindingKind::Deadlock, 5, "for mbarrier 0 of `full`, which is not initialised"),
+        (Flaw::NotFenced, FindingKind::MissingFence, 4, "no fence after it"),
         (Flaw::Misaligned, FindingKind::Misaligned, 4, "it must be a multiple of 1024"),
-        (Flaw::Outside, FindingKind::OutOfBounds, 4, "from element 512 of `tile` on, which has 512"),
+        (Flaw::Outside, FindingKind::OutOfBounds, 4, "from element 512 on of `tile`, which has 512 elements"),
         (Flaw::NotWaited, FindingKind::InFlightAtEnd, 4, "ends with a tensor load of 1024 bytes in flight"),
         (Flaw::Unfinished, FindingKind::InFlightAtEnd, 2, "phase 1 of mbarrier 0 of `full`, with 1 of its 1"),
         (Flaw::NoGroup, FindingKind::InFlightAtEnd, 7, "no `bulk_wait_group_read(0)` after it"),
@@ -317,6 +317,6 @@ fn registers_beyond_the_blocks_are_a_deadlock() {
     assert!(run(240, 256).clean());
     let report = run(248, 256);
     let found = report.find(FindingKind::Deadlock);
-    let words = "4 warps from 4 to 7 wait for 256 registers a thread";
+    let words = "4 warps from 4 to 7 wait for 256 registers per thread";
     assert!(found.is_some_and(|found| found.line == 3 && found.message.contains(words)), "{report}");
 }

@@ -1,13 +1,13 @@
-//! Strands against vector clocks of single threads: one of each thread for each lane, and nothing put together.
+//! LaneClocks against vector clocks of single threads: one of each thread for each lane, and nothing put together.
 
 use crate::bytecode::{FULL, LANES};
-use crate::memory::clock::Clock;
-use crate::memory::knowledge::Knowledge;
-use crate::memory::strands::Strands;
+use crate::memory::lane_clocks::LaneClocks;
+use crate::memory::vector_clock::VectorClock;
+use crate::memory::warp_clock::WarpClock;
 
 const WARPS: usize = 3;
 
-/// Of each thread the time before which all that it did is known.
+/// A full vector clock: one component for each thread.
 type Plain = Vec<u32>;
 
 fn join(mine: &mut Plain, other: &Plain) {
@@ -28,7 +28,7 @@ impl Lanes {
         (0..LANES).filter(move |lane| lanes >> lane & 1 != 0).map(move |lane| first + lane)
     }
 
-    fn tell(&mut self, lanes: u32) -> Plain {
+    fn release(&mut self, lanes: u32) -> Plain {
         let mut told = vec![1; WARPS * LANES];
         for lane in (0..LANES).filter(|lane| lanes >> lane & 1 != 0) {
             join(&mut told, &self.known[lane]);
@@ -39,7 +39,7 @@ impl Lanes {
         told
     }
 
-    fn learn(&mut self, lanes: u32, told: &Plain) {
+    fn acquire(&mut self, lanes: u32, told: &Plain) {
         (0..LANES).filter(|lane| lanes >> lane & 1 != 0).for_each(|lane| join(&mut self.known[lane], told));
     }
 
@@ -53,7 +53,7 @@ impl Lanes {
         self.exchanged = self.time;
     }
 
-    fn meet(&mut self) {
+    fn join(&mut self) {
         self.exchange();
         let threads: Vec<usize> = self.own(FULL).collect();
         for known in &mut self.known {
@@ -63,20 +63,20 @@ impl Lanes {
 }
 
 #[test]
-fn strands_know_what_each_lane_knows() {
+fn lane_clocks_know_what_each_lane_knows() {
     for seed in 1..200u64 {
         let mut state = seed;
         let mut below = |limit: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % limit
         };
-        let begin = Knowledge { clock: Clock::start(WARPS), ..Knowledge::default() };
-        let mut strands: Vec<Strands> =
-            (0..WARPS).map(|warp| Strands::new(warp, FULL, begin.clone(), true)).collect();
+        let begin = VectorClock { clock: WarpClock::start(WARPS), ..VectorClock::default() };
+        let mut lane_clocks: Vec<LaneClocks> =
+            (0..WARPS).map(|warp| LaneClocks::new(warp, FULL, begin.clone(), true)).collect();
         let plain = || vec![vec![1; WARPS * LANES]; LANES];
         let lanes = |warp| Lanes { warp, time: 1, exchanged: 1, known: plain() };
         let mut naive: Vec<Lanes> = (0..WARPS).map(lanes).collect();
-        let mut told: Vec<(Knowledge, Plain)> = Vec::new();
+        let mut told: Vec<(VectorClock, Plain)> = Vec::new();
         for _ in 0..60 {
             let warp = below(WARPS as u64) as usize;
             let lanes = match below(5) {
@@ -87,24 +87,24 @@ fn strands_know_what_each_lane_knows() {
                 _ => (below(1 << 32) as u32).max(1),
             };
             match below(10) {
-                0..4 => told.push((strands[warp].tell(lanes), naive[warp].tell(lanes))),
+                0..4 => told.push((lane_clocks[warp].release(lanes), naive[warp].release(lanes))),
                 4..8 if !told.is_empty() => {
-                    let (knowledge, plain) = &told[below(told.len() as u64) as usize];
-                    strands[warp].learn(lanes, |known| known.join(knowledge));
-                    naive[warp].learn(lanes, plain);
+                    let (vector_clock, plain) = &told[below(told.len() as u64) as usize];
+                    lane_clocks[warp].acquire(lanes, |known| known.join(vector_clock));
+                    naive[warp].acquire(lanes, plain);
                 }
                 8 => {
-                    strands[warp].exchange();
+                    lane_clocks[warp].exchange();
                     naive[warp].exchange();
                 }
                 _ => {
-                    strands[warp].meet();
-                    naive[warp].meet();
+                    lane_clocks[warp].join();
+                    naive[warp].join();
                 }
             }
-            assert_eq!(strands[warp].time(), naive[warp].time);
+            assert_eq!(lane_clocks[warp].time(), naive[warp].time);
             for lane in 0..LANES {
-                let clock = &strands[warp].of(lane).clock;
+                let clock = &lane_clocks[warp].of(lane).clock;
                 for thread in 0..WARPS * LANES {
                     let known = naive[warp].known[lane][thread];
                     let unknown = |time: u32| clock.unknown(thread / LANES, 1 << (thread % LANES), time) != 0;

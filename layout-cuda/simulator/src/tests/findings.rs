@@ -48,7 +48,7 @@ fn out_of_bounds() {
         (finding.thread, finding.block, finding.index, finding.count),
         ([63, 0, 0], [0; 3], Some(64), 1)
     );
-    assert_eq!(finding.message, "write of element 64 of `c`, which has 64");
+    assert_eq!(finding.message, "write of element 64 of `c`, which has 64 elements");
     assert!(program(1, false, true).clean());
     assert!(program(0, true, true).clean());
     assert_eq!(program(-2, false, false).findings[0].count, 2);
@@ -105,7 +105,7 @@ fn races_in_shared_memory() {
     assert_eq!(report.findings[0].thread, [1, 0, 0]);
     assert_eq!(
         report.findings[0].message,
-        "write of element 0 of `s`, which thread (0, 0, 0) writes in line 2; no barrier stands between"
+        "write of element 0 of `s`, which thread (0, 0, 0) writes in line 2; no barrier between them"
     );
     let report = program(|_| f32(1.0), true);
     assert_eq!(kinds(&report), [(FindingKind::EqualWrites, 2)], "{report}");

@@ -1,6 +1,5 @@
-//! What one thread does, straight from the statements: no warps, no masks, no bytecode. Integers and `bool` only.
+//! A reference interpreter of one thread, directly on the statements: no warps, no masks, no bytecode. Integers and `bool` only.
 
-use crate::compile::compare;
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Atom, AtomId, Index, VarId};
 use layout_compiler::ir::{BinaryOp, Special, UnaryOp};
@@ -89,7 +88,7 @@ impl Thread<'_> {
     }
 
     fn open(&self, mask: &[Comparison]) -> bool {
-        mask.iter().all(|one| compare(one.op, &self.index(&one.left), &self.index(&one.right)))
+        mask.iter().all(|one| one.op.compare(&self.index(&one.left), &self.index(&one.right)))
     }
 
     fn index(&self, index: &Index) -> i64 {
@@ -136,7 +135,7 @@ impl Thread<'_> {
                     BinaryOp::Sub => i64::from(a.wrapping_sub(b)),
                     BinaryOp::Mul => i64::from(a.wrapping_mul(b)),
                     BinaryOp::BitXor => i64::from(a ^ b),
-                    op => i64::from(compare(*op, &a, &b)),
+                    op => i64::from(op.compare(&a, &b)),
                 }
             }
             Value::Argument(..) | Value::Index(..) | Value::Unary(..) | Value::Cast(..) | Value::Math(..) => {

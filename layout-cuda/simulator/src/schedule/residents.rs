@@ -1,0 +1,187 @@
+//! Resident blocks: clusters that run concurrently, where threads may wait for other blocks.
+//!
+//! ```text
+//! a few clusters start
+//! while there are clusters:
+//!     each one, in the schedule's order, runs its ready warps up to the warp's next atomic operation
+//!     no progress: one more cluster starts if the device has room; if none is left: deadlock
+//! ```
+//!
+//! Law: every started cluster is scheduled repeatedly. If the device does not hold all clusters, the launch runs twice,
+//! in order and in reverse order: CUDA promises no order (CUDA C++ Programming Guide, thread hierarchy: blocks run in
+//! any order), and a wait must end in both. So a wait for another block is correct only if all blocks are resident, or
+//! if the other block has started, as one that drew an earlier number from a counter. A cooperative launch with too
+//! many blocks is refused.
+
+use super::run::Step;
+use crate::machine::Machine;
+use crate::machine::Observers;
+use crate::memory::lane_clocks::ClusterClocks;
+use crate::memory::vector_clock::RemoteClocks;
+use crate::report::FindingKind;
+use crate::state::policy::SchedulePolicy;
+use crate::state::proxy::Proxy;
+use crate::state::warp::{State, Warp};
+use layout_compiler::bind::Bound;
+use layout_compiler::check::Checked;
+
+/// Blocks that start together; at least a cluster.
+const FIRST: usize = 8;
+/// Rounds without progress before another cluster starts.
+const PATIENCE: u32 = 4;
+/// Rounds without progress that count as a deadlock.
+const IDLE: u32 = 1 << 12;
+
+/// A resident cluster while another one runs.
+pub(crate) struct Resident<'a> {
+    warps: Vec<Warp>,
+    clocks: ClusterClocks,
+    shared: Vec<u8>,
+    observers: Observers<'a>,
+    proxy: Proxy,
+    policy: SchedulePolicy,
+    at_grid_barrier: bool,
+    ended: bool,
+}
+
+/// Threads of a multiprocessor (CUDA C++ Programming Guide, compute capabilities 8.0 and 9.0).
+const THREADS: u32 = 2048;
+/// Bytes of shared memory of a multiprocessor (same, 9.0). A block takes 1 KiB in addition to its own.
+const SHARED_BYTES: u32 = 228 << 10;
+
+/// The number of clusters that the multiprocessors are certain to hold: one block each, or `min_blocks` if their
+/// threads and shared memory fit.
+pub(crate) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> usize {
+    let threads = bound.block.iter().product::<u32>().max(1);
+    let shared = checked.plan().shared_bytes + 1024;
+    let each = checked.min_blocks().unwrap_or(1).min(THREADS / threads).min(SHARED_BYTES / shared).max(1);
+    let blocks = u64::from(multiprocessors) * u64::from(each);
+    let clusters = blocks / u64::from(crate::state::cluster::size(checked.plan().cluster)).max(1);
+    usize::try_from(clusters).unwrap_or(usize::MAX).max(1)
+}
+
+impl<'a> Machine<'a> {
+    /// Runs all clusters concurrently; false if the launch must stop.
+    pub(crate) fn run_together(&mut self, clusters: u64) -> bool {
+        let mut residents: Vec<Resident<'a>> = Vec::new();
+        let (mut next, mut idle) = (0, 0);
+        let first = FIRST.div_ceil(self.ranks());
+        let places = self.launch.places;
+        // How many residents wait for the grid; clusters that have not started come before them.
+        let mut at_grid_barrier = 0;
+        loop {
+            let wanted = if idle > PATIENCE || at_grid_barrier > 0 { residents.len() + 1 } else { first };
+            while residents.len() < wanted.min(places) && next < clusters {
+                residents.push(self.resident(match self.launch.backwards {
+                    true => clusters - 1 - next,
+                    false => self.policy.cluster(next, clusters),
+                }));
+                next += 1;
+                idle = 0;
+            }
+            if residents.is_empty() {
+                return true;
+            }
+            let mut progress = false;
+            for (at, turns) in self.policy.residents(residents.len()) {
+                let mut still = 0;
+                for _ in 0..turns {
+                    let resident = &mut residents[at];
+                    if resident.at_grid_barrier || resident.ended {
+                        break;
+                    }
+                    self.progress = false;
+                    self.exchange(resident);
+                    let turn = self.step();
+                    self.exchange(resident);
+                    match turn {
+                        Step::Ended => resident.ended = true,
+                        Step::AtGridBarrier => {
+                            resident.at_grid_barrier = true;
+                            at_grid_barrier += 1;
+                            self.progress = true;
+                        }
+                        Step::Advanced => {}
+                        Step::Stopped => return false,
+                    }
+                    progress |= self.progress;
+                    // A polling warp may need several steps before it makes progress.
+                    still = if self.progress { 0 } else { still + 1 };
+                    if still > PATIENCE {
+                        break;
+                    }
+                }
+            }
+            residents.retain(|resident| !resident.ended);
+            if at_grid_barrier > 0 && at_grid_barrier == residents.len() && next == clusters {
+                self.release_grid(&mut residents, clusters);
+                (at_grid_barrier, progress) = (0, true);
+            }
+            idle = if progress { 0 } else { idle + 1 };
+            if idle > IDLE {
+                if let Some(resident) = residents.first_mut() {
+                    self.exchange(resident);
+                    let stuck = self.warps.iter().position(|warp| warp.state == State::Ready);
+                    let stuck = stuck.unwrap_or_default();
+                    let site = self.warps[stuck].wait_site;
+                    let kind = if next < clusters { FindingKind::NotResident } else { FindingKind::Deadlock };
+                    self.stop(stuck, kind, site);
+                }
+                return false;
+            }
+        }
+    }
+
+    /// All clusters that have not ended wait for the grid: they join their clocks.
+    fn release_grid(&mut self, residents: &mut [Resident<'a>], clusters: u64) {
+        let missing = clusters - residents.len() as u64;
+        let mut all = RemoteClocks::default();
+        for resident in &mut *residents {
+            self.exchange(resident);
+            let waits = |warp: &Warp| match warp.state {
+                State::Waiting(_, site) => Some((warp.number, warp.live, site)),
+                _ => None,
+            };
+            if let (true, Some((warp, lanes, site))) = (missing > 0, self.warps.iter().find_map(waits)) {
+                self.report(FindingKind::DivergentBarrier, site, warp, lanes, None, |_| {
+                    format!("{missing} of the {clusters} blocks have ended while this one waits at the grid's barrier")
+                });
+            }
+            all.join(&self.release_to_grid());
+            self.exchange(resident);
+        }
+        for resident in residents {
+            self.exchange(resident);
+            self.acquire_from_grid(&all);
+            self.exchange(resident);
+            resident.at_grid_barrier = false;
+        }
+    }
+
+    /// A new resident cluster.
+    fn resident(&self, number: u64) -> Resident<'a> {
+        let mut other = Machine::new(self.launch);
+        other.start(number);
+        Resident {
+            warps: other.warps,
+            clocks: other.clocks,
+            shared: other.shared,
+            observers: other.observers,
+            proxy: other.proxy,
+            policy: other.policy,
+            at_grid_barrier: false,
+            ended: false,
+        }
+    }
+
+    /// Swaps the running cluster and a resident.
+    fn exchange(&mut self, other: &mut Resident<'a>) {
+        use std::mem::swap;
+        swap(&mut self.warps, &mut other.warps);
+        swap(&mut self.clocks, &mut other.clocks);
+        swap(&mut self.shared, &mut other.shared);
+        swap(&mut self.observers, &mut other.observers);
+        swap(&mut self.proxy, &mut other.proxy);
+        swap(&mut self.policy, &mut other.policy);
+    }
+}
