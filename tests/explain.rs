@@ -233,11 +233,10 @@ fn planted_degradations_are_told_and_refused_in_the_same_words() {
 #[test]
 fn a_proposed_promise_helps() {
     let copies = |grid: &str, at: &str, rank: &str| {
-        let extents = rank.replace("1, 64", "R, B, K");
         format!(
             "#[tiled_kernel(block = [16], grid = [{grid}])]
 fn copied<const R: usize, const B: usize, const K: usize>(
-    x: &LayoutTensor<f32, RowMajor<{extents}>>, y: &mut LayoutTensor<f32, RowMajor<{extents}>>,
+    x: &LayoutTensor<f32, RowMajor<R, B, K>>, y: &mut LayoutTensor<f32, RowMajor<R, B, K>>,
 ) {{
     let mut own = y.tile([{rank}], [{at}]).distribute(row_major([{ones}]), thread_idx.x);
     own.copy_from(&x.tile([{rank}], [{at}]).distribute(row_major([{ones}]), thread_idx.x));

@@ -106,7 +106,7 @@ fn files_naming<'a>(texts: &'a [Source], words: &[&str]) -> Vec<&'a str> {
     let named = texts.iter().filter(|source| {
         let own = source.text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         let tests = source.path.contains("/tests/") || source.path.ends_with("tests.rs");
-        let uses = source.path.starts_with("layout-cuda/kernels/");
+        let uses = ["layout-cuda/kernels/", "examples/"].iter().any(|folder| source.path.starts_with(folder));
         let inside = source.path.contains("/src/") && !tests && !uses;
         inside && code(own).any(|(_, line)| words.iter().any(|word| line.contains(word)))
     });
@@ -364,6 +364,7 @@ fn unsafe_is_in_layout_cuda_only() {
         "layout-cuda/dlpack/src/export.rs",
         "layout-cuda/dlpack/src/import.rs",
         "layout-cuda/dlpack/src/lib.rs",
+        "layout-cuda/dlpack/src/stream.rs",
         "layout-cuda/dlpack/tests/exchange.rs",
         // NCCL's functions are C, and take addresses.
         "layout-cuda/mesh/src/nccl/communicator.rs",
@@ -383,7 +384,6 @@ fn unsafe_is_in_layout_cuda_only() {
         "layout-cuda/tests/streams.rs",
         "layout-cuda/python/src/kernel.rs",
         "layout-cuda/python/src/operand.rs",
-        "layout-cuda/python/src/stream.rs",
     ];
     let mut found = Vec::new();
     for Source { path, text } in sources(&[".rs"]) {
@@ -407,7 +407,7 @@ fn unsafe_is_in_layout_cuda_only() {
 
 /// How many lines of `layout-cuda/src` name `unsafe`, file by file: one more is to be seen in review.
 const UNSAFE: &[(&str, usize)] = &[
-    ("allocation.rs", 4),
+    ("allocation.rs", 6),
     ("argument.rs", 6),
     ("bundle/taken.rs", 1),
     ("driver.rs", 1),
@@ -420,9 +420,9 @@ const UNSAFE: &[(&str, usize)] = &[
     ("module.rs", 3),
     ("nvrtc/library.rs", 27),
     ("order.rs", 11),
-    ("tensor.rs", 4),
+    ("tensor.rs", 3),
     ("tensor_map.rs", 1),
-    ("transfer.rs", 8),
+    ("transfer.rs", 9),
     ("trusted.rs", 1),
     ("view.rs", 2),
 ];

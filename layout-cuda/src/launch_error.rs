@@ -281,10 +281,11 @@ impl std::error::Error for LaunchError {
         match self {
             LaunchError::Arguments { error, .. } => Some(error),
             LaunchError::Embedded { error, .. } => Some(error),
-            LaunchError::Parameters { errors, .. } => Some(errors),
             LaunchError::NotInBundle { nvrtc, .. } => Some(&**nvrtc),
             LaunchError::Load { error, .. } => Some(error),
-            LaunchError::TensorMap(_)
+            // Its own words hold theirs.
+            LaunchError::Parameters { .. }
+            | LaunchError::TensorMap(_)
             | LaunchError::Types { .. }
             | LaunchError::OtherDevice { .. }
             | LaunchError::ReadOnly { .. }

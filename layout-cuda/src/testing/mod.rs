@@ -34,6 +34,9 @@
 //! });
 //! ```
 //!
+//! [`Case::expect`] calls the closure for each element; what a row shares, such as its sum, is computed once by
+//! [`Case::expect_rows`].
+//!
 //! What it tries: every parameter set of the attribute; sizes around every tile of the kernel (0, 1, the tile, its
 //! multiples and their neighbours, primes), small ones first; of each dimension the largest that [`Test::elements`] allows, and
 //! on the way there the ends of 8 and 16 bits and multiples of the kernel's own constants, as far as the simulator takes about a

@@ -22,6 +22,7 @@ use layout_cuda::tiled_kernel;
     block = [BM * BN / (WM * WN) * 32],
     grid = [N.div_ceil(BN) * GROUP, M.div_ceil(BM * GROUP)],
     variant_if(M % 8 == 0, N % 8 == 0, K % 8 == 0),
+    deny(narrowed, synchronous),
 )]
 pub fn hgemm<T, const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
