@@ -100,7 +100,13 @@ fn rows_go_round() -> Result<(), Error> {
 #[test]
 fn mistakes_are_found() -> Result<(), Error> {
     let table = [
-        (Some(true), 1, FindingKind::NotBegun, "pushed", "shared memory of rank 1, which may not have started"),
+        (
+            Some(true),
+            1,
+            FindingKind::NotBegun,
+            "pushed",
+            "shared memory of rank 1, which may not have started",
+        ),
         (Some(true), 2, FindingKind::ReadWriteRace, "read", "no barrier between them"),
         (Some(true), 4, FindingKind::OutOfBounds, "pushed", "shared memory of rank 4 of a cluster of 4"),
         (Some(false), 2, FindingKind::ReadWriteRace, "pulled", "no barrier between them"),

@@ -3,7 +3,7 @@
 //! Kernels are texts here: the same ones are compiled with `deny` and without, and with one thing changed.
 
 use layout_compiler::{
-    Degradation, Elem, Errors, Explanation, Kernel, Means, ParamSet, Promises, compile, explain,
+    Elem, Errors, Explanation, Kernel, ParamSet, Promises, RemarkKind, Transport, compile, explain,
 };
 use layout_cuda::Definition;
 use layout_kernels::kernels::{mesh, of_attention};
@@ -200,7 +200,7 @@ fn planted_degradations_are_told_and_refused_in_the_same_words() {
         ),
     ];
     for (text, what, words) in cases {
-        let what = Degradation::from_name(what).expect("a word of `deny`");
+        let what = RemarkKind::from_name(what).expect("a word of `deny`");
         let explanation = explained(&text, USUAL);
         let told = explanation
             .accesses
@@ -220,7 +220,7 @@ fn planted_degradations_are_told_and_refused_in_the_same_words() {
         assert_eq!(found.help.as_deref(), Some(lost.help.as_str()));
         assert_eq!(kernel(&denying).position(found.origin).line, access.position.line, "{errors}");
         // The others are not refused by this word.
-        for other in Degradation::ALL.into_iter().filter(|other| *other != what) {
+        for other in RemarkKind::ALL.into_iter().filter(|other| *other != what) {
             if explanation.accesses.iter().all(|access| access.degraded.iter().all(|lost| lost.what != other))
             {
                 explained(&text.replacen("grid =", &format!("deny({other}), grid ="), 1), USUAL);
@@ -272,7 +272,7 @@ fn rows<const R: usize, const B: usize, const K: usize>(
         (rows("block_idx.x * K * B + thread_idx.x * B"), "narrowed", Some("B % 4 == 0")),
         (rows("block_idx.x * K + thread_idx.x"), "narrowed", None),
     ] {
-        let what = Degradation::from_name(what).expect("a word of `deny`");
+        let what = RemarkKind::from_name(what).expect("a word of `deny`");
         let lost = |text: &str| {
             let told = explained(text, USUAL);
             let all = told.accesses.into_iter().flat_map(|access| access.degraded);
@@ -371,7 +371,7 @@ fn a_staged_copy_is_asynchronous() {
     let text = staged("K % 8 == 0", "x.tile([64, 64], [block_idx.x, 0]).vectorize([1, 8])");
     let text = text.replacen("grid =", "deny(synchronous, narrowed), grid =", 1);
     let explanation = explained(&text, USUAL);
-    let copies = explanation.accesses.iter().filter(|access| access.means == Means::CopyAsync);
+    let copies = explanation.accesses.iter().filter(|access| access.means == Transport::CopyAsync);
     assert_eq!(copies.map(|access| access.bytes).collect::<Vec<_>>(), [16, 16], "{explanation}");
 }
 
@@ -427,9 +427,10 @@ fn every_fast_kernel_denies_what_it_does_not_lose() {
         let compiled = kernel.parameter_sets().into_iter().map(|set| compile(&kernel, &set, promises));
         let explained: Vec<_> = compiled.map(|checked| explain(&checked.expect("a variant"))).collect();
         let accesses = || explained.iter().flat_map(|one| &one.accesses);
-        let asynchronous = accesses().any(|access| matches!(access.means, Means::CopyAsync | Means::Tma));
+        let asynchronous =
+            accesses().any(|access| matches!(access.means, Transport::CopyAsync | Transport::Tma));
         let concerns =
-            [(Degradation::Narrowed, accesses().next().is_some()), (Degradation::Synchronous, asynchronous)];
+            [(RemarkKind::Narrowed, accesses().next().is_some()), (RemarkKind::Synchronous, asynchronous)];
         for (what, _) in concerns.into_iter().filter(|(_, concerned)| *concerned) {
             let is_lost = accesses().any(|access| access.degraded.iter().any(|lost| lost.what == what));
             if !is_lost && !kernel.deny.contains(&what) {

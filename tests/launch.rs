@@ -2,7 +2,9 @@
 //!
 //! What no typed launch can express is asked of `LaunchPlan::bind`, which every launch goes through.
 
-use layout_compiler::{BindError, Broken, Definition, Elem, LaunchArgument, ParamSet, Promises, compile};
+use layout_compiler::{
+    BindError, Definition, Elem, LaunchArgument, ParamSet, Promises, ViolatedPromise, compile,
+};
 use layout_cuda::{Device, Error, LaunchConfig, LaunchError, Tensor, TensorError, nvrtc};
 use layout_examples::kernels::{tiled, vector_add};
 use layout_tests::kernels::{copy_rows, grid_of_the_launch, horner, scale_pitched};
@@ -166,12 +168,12 @@ fn promises_that_do_not_hold_pick_another_variant() {
     let of = |broken| Err(BindError::Promise(broken));
     let rows = [
         (promises(true, true, Some(0)), [8, 12], [12, 1], 0, Ok(())),
-        (promises(true, true, Some(0)), [8, 11], [12, 1], 0, of(Broken::VariantIf)),
+        (promises(true, true, Some(0)), [8, 11], [12, 1], 0, of(ViolatedPromise::VariantIf)),
         (promises(true, true, None), [8, 11], [12, 1], 0, Ok(())),
-        (promises(true, true, None), [8, 11], [12, 1], 4, of(Broken::Aligned)),
-        (promises(true, true, None), [8, 11], [11, 1], 0, of(Broken::Aligned)),
+        (promises(true, true, None), [8, 11], [12, 1], 4, of(ViolatedPromise::Aligned)),
+        (promises(true, true, None), [8, 11], [11, 1], 0, of(ViolatedPromise::Aligned)),
         (promises(true, false, None), [8, 11], [11, 1], 4, Ok(())),
-        (promises(true, false, None), [1 << 16, 1 << 16], [1 << 16, 1], 0, of(Broken::Narrow)),
+        (promises(true, false, None), [1 << 16, 1 << 16], [1 << 16, 1], 0, of(ViolatedPromise::Narrow)),
         (promises(false, false, None), [1 << 16, 1 << 16], [1 << 16, 1], 0, Ok(())),
     ];
     for (promises, shape, strides, address, wanted) in rows {

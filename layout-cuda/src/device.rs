@@ -240,11 +240,11 @@ impl Device {
     ///
     /// ```
     /// use layout_cuda::{Device, tune::Tuned};
-    /// Device::simulator().take_tuned(Tuned::parse("")?);
+    /// Device::simulator().set_tuned(Tuned::parse("")?);
     /// # Ok::<(), layout_cuda::tune::RecordError>(())
     /// ```
     #[cfg(feature = "tune")]
-    pub fn take_tuned(&self, tuned: crate::tune::Tuned) {
+    pub fn set_tuned(&self, tuned: crate::tune::Tuned) {
         self.functions().take(tuned);
     }
 

@@ -63,7 +63,7 @@ fn same_types(kernel: &Kernel, asked: &ParamSet, arguments: &[LaunchArgument<'_>
 /// The ready kernels of one device, by the definition's address and the parameter set.
 #[derive(Default)]
 pub(crate) struct Functions {
-    families: RwLock<BTreeMap<usize, Vec<Arc<Family>>>>,
+    families: RwLock<BTreeMap<usize, Vec<Arc<KernelInstance>>>>,
     /// What launches that choose no set go by.
     #[cfg(feature = "tune")]
     tuned: RwLock<Option<Arc<crate::tune::Tuned>>>,
@@ -76,7 +76,7 @@ pub(crate) fn on_simulator() -> &'static Functions {
 }
 
 /// A kernel for one parameter set, on one device.
-pub(crate) struct Family {
+pub(crate) struct KernelInstance {
     pub(crate) definition: &'static Definition,
     /// What was asked for.
     asked: Option<ParamSet>,
@@ -136,23 +136,23 @@ impl Functions {
         definition: &'static Definition,
         asked: Option<&ParamSet>,
         arguments: &[LaunchArgument<'_>],
-    ) -> Result<Arc<Family>> {
+    ) -> Result<Arc<KernelInstance>> {
         let key = std::ptr::from_ref(definition) as usize;
         if !arguments.is_empty() {
             // The map is whole whenever the lock is free, whatever became of its last holder.
             let families = self.families.read().unwrap_or_else(PoisonError::into_inner);
             let mut known = families.get(&key).into_iter().flatten();
-            let fits = |family: &&Arc<Family>| {
+            let fits = |family: &&Arc<KernelInstance>| {
                 family.asked.as_ref() == asked && family.needs.iter().all(|need| need.is_met(arguments))
             };
             if let Some(family) = known.find(fits) {
                 return Ok(family.clone());
             }
         }
-        let made = Arc::new(Family::new(definition, asked, arguments)?);
+        let made = Arc::new(KernelInstance::new(definition, asked, arguments)?);
         let mut families = self.families.write().unwrap_or_else(PoisonError::into_inner);
         let known = families.entry(key).or_default();
-        let same = |family: &&Arc<Family>| family.asked.as_ref() == asked && family.set == made.set;
+        let same = |family: &&Arc<KernelInstance>| family.asked.as_ref() == asked && family.set == made.set;
         if let Some(family) = known.iter().find(same) {
             return Ok(family.clone());
         }
@@ -180,12 +180,12 @@ impl Functions {
     }
 }
 
-impl Family {
+impl KernelInstance {
     fn new(
         definition: &'static Definition,
         asked: Option<&ParamSet>,
         arguments: &[LaunchArgument<'_>],
-    ) -> Result<Family> {
+    ) -> Result<KernelInstance> {
         let name = || definition.name.to_string();
         let kernel = definition.kernel().map_err(|error| LaunchError::Embedded { kernel: name(), error })?;
         let none = ParamSet::default();
@@ -203,7 +203,7 @@ impl Family {
         }
         // The last one holds for every input, so that a launch always finds one.
         let candidates = order.into_iter().map(Candidate::new).collect();
-        Ok(Family { definition, asked: asked.cloned(), set, needs, kernel, candidates })
+        Ok(KernelInstance { definition, asked: asked.cloned(), set, needs, kernel, candidates })
     }
 
     pub(crate) fn name(&self) -> &'static str {

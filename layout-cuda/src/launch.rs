@@ -21,7 +21,7 @@ use layout_simulator::Options;
 use crate::argument::{Argument, Bytes, Kind};
 use crate::device::{Gpu, Stream};
 use crate::error::{Error, Result};
-use crate::functions::{Candidate, Family};
+use crate::functions::{Candidate, KernelInstance};
 use crate::launch_error::LaunchError;
 use crate::order::{self, Use};
 use crate::probe::{Planned, Probe};
@@ -36,7 +36,7 @@ const FEW_ARGUMENTS: usize = 16;
 
 thread_local! {
     /// The lists of the thread's last launch, which the next one fills anew.
-    static SPARE: Cell<Bound> = Cell::default();
+    static SCRATCH: Cell<Bound> = Cell::default();
 }
 
 /// What a launch may say beyond its arguments.
@@ -68,7 +68,8 @@ pub fn launch<const N: usize>(
 ) -> Result<()> {
     let (family, options) =
         ready(definition, stream, config, &arguments.each_ref().map(|argument| argument.face()))?;
-    let room = Room { plain: &mut [Index(0); N], words: &mut [0; N], uses: &mut [const { None }; N] };
+    let room =
+        LaunchBuffers { plain: &mut [Index(0); N], words: &mut [0; N], uses: &mut [const { None }; N] };
     launch_in(&family, options, stream, config, arguments, room)
 }
 
@@ -84,24 +85,28 @@ pub fn launch_slice(
 ) -> Result<()> {
     let count = arguments.len();
     if count <= FEW_ARGUMENTS {
-        let mut faces = [Index(0); FEW_ARGUMENTS];
-        faces.iter_mut().zip(&*arguments).for_each(|(face, argument)| *face = argument.face());
-        let (family, options) = ready(definition, stream, config, &faces[..count])?;
+        let mut descriptors = [Index(0); FEW_ARGUMENTS];
+        descriptors.iter_mut().zip(&*arguments).for_each(|(face, argument)| *face = argument.face());
+        let (family, options) = ready(definition, stream, config, &descriptors[..count])?;
         let (mut plain, mut words) = ([Index(0); FEW_ARGUMENTS], [0; FEW_ARGUMENTS]);
         let mut uses = [const { None }; FEW_ARGUMENTS];
-        let room = Room { plain: &mut plain[..count], words: &mut words[..count], uses: &mut uses[..count] };
+        let room = LaunchBuffers {
+            plain: &mut plain[..count],
+            words: &mut words[..count],
+            uses: &mut uses[..count],
+        };
         return launch_in(&family, options, stream, config, arguments, room);
     }
-    let faces: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
-    let (family, options) = ready(definition, stream, config, &faces)?;
+    let descriptors: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
+    let (family, options) = ready(definition, stream, config, &descriptors)?;
     let (mut plain, mut words) = (vec![Index(0); count], vec![0; count]);
     let mut uses: Vec<Option<Use<'_>>> = std::iter::repeat_with(|| None).take(count).collect();
-    let room = Room { plain: &mut plain, words: &mut words, uses: &mut uses };
+    let room = LaunchBuffers { plain: &mut plain, words: &mut words, uses: &mut uses };
     launch_in(&family, options, stream, config, arguments, room)
 }
 
 /// Where a launch puts what it makes of each argument: an entry for each.
-struct Room<'r, 'a> {
+struct LaunchBuffers<'r, 'a> {
     /// What each is to the plan.
     plain: &'r mut [LaunchArgument<'a>],
     /// Its address, or a scalar's bits.
@@ -115,35 +120,36 @@ fn ready(
     definition: &'static Definition,
     stream: &Stream,
     config: LaunchConfig<'_>,
-    faces: &[LaunchArgument<'_>],
-) -> Result<(Arc<Family>, Option<Options>)> {
+    descriptors: &[LaunchArgument<'_>],
+) -> Result<(Arc<KernelInstance>, Option<Options>)> {
     #[cfg(feature = "testing")]
     let (definition, options) = crate::testing::taken(definition);
     #[cfg(not(feature = "testing"))]
     let options = None;
     let device = stream.device();
     #[cfg(feature = "tune")]
-    let tuned = if config.set.is_none() { device.functions().tuned(definition, device, faces) } else { None };
+    let tuned =
+        if config.set.is_none() { device.functions().tuned(definition, device, descriptors) } else { None };
     #[cfg(feature = "tune")]
     let config = LaunchConfig { set: config.set.or(tuned.as_ref()), ..config };
-    Ok((device.functions().family(definition, config.set, faces)?, options))
+    Ok((device.functions().family(definition, config.set, descriptors)?, options))
 }
 
 fn launch_in<'a>(
-    family: &Family,
+    family: &KernelInstance,
     options: Option<Options>,
     stream: &'a Stream,
     config: LaunchConfig<'_>,
     arguments: &'a mut [Argument<'_>],
-    room: Room<'_, 'a>,
+    room: LaunchBuffers<'_, 'a>,
 ) -> Result<()> {
     refuse_read_only(family, arguments)?;
     match stream.cuda() {
         Some(cuda) => {
-            let mut bound = SPARE.try_with(Cell::take).unwrap_or_default();
+            let mut bound = SCRATCH.try_with(Cell::take).unwrap_or_default();
             let started = launch_on_gpu(family, stream, cuda, config, arguments, room, &mut bound);
             // A thread that ends keeps none.
-            let _ = SPARE.try_with(|spare| spare.set(bound));
+            let _ = SCRATCH.try_with(|spare| spare.set(bound));
             started
         }
         None => {
@@ -161,7 +167,7 @@ fn launch_in<'a>(
 }
 
 /// Refuses memory that may only be read where the kernel writes.
-pub(crate) fn refuse_read_only(family: &Family, arguments: &[Argument<'_>]) -> Result<()> {
+pub(crate) fn refuse_read_only(family: &KernelInstance, arguments: &[Argument<'_>]) -> Result<()> {
     let mut both = family.arguments().iter().zip(arguments).enumerate();
     let written = |kind: &ArgumentKind| matches!(kind, ArgumentKind::Tensor { mutable: true, .. });
     match both.find(|(_, (wanted, given))| written(&wanted.kind) && given.is_read()) {
@@ -195,7 +201,7 @@ pub(crate) fn planned(
 
 /// The first candidate whose promises the arguments keep, and its launch.
 pub(crate) fn choose<'f>(
-    family: &'f Family,
+    family: &'f KernelInstance,
     config: LaunchConfig<'_>,
     arguments: &[LaunchArgument<'_>],
 ) -> Result<(&'f Candidate, Bound)> {
@@ -206,7 +212,7 @@ pub(crate) fn choose<'f>(
 
 /// As [`choose`], and the candidate's plan; the launch goes into `bound`.
 fn choose_into<'f>(
-    family: &'f Family,
+    family: &'f KernelInstance,
     config: LaunchConfig<'_>,
     arguments: &[LaunchArgument<'_>],
     bound: &mut Bound,
@@ -226,7 +232,7 @@ fn choose_into<'f>(
 
 /// The launch of the candidate that promises nothing, which every input keeps.
 pub(crate) fn choose_unpromised<'f>(
-    family: &'f Family,
+    family: &'f KernelInstance,
     config: LaunchConfig<'_>,
     arguments: &[LaunchArgument<'_>],
 ) -> Result<(&'f Checked, Bound)> {
@@ -236,19 +242,24 @@ pub(crate) fn choose_unpromised<'f>(
 }
 
 #[cold]
-fn refused(family: &Family, error: BindError) -> crate::Error {
+fn refused(family: &KernelInstance, error: BindError) -> crate::Error {
     LaunchError::Arguments { kernel: family.name().to_string(), error }.into()
 }
 
 #[cold]
-pub(crate) fn other_device(family: &Family, argument: usize, tensor: String, stream: String) -> crate::Error {
+pub(crate) fn other_device(
+    family: &KernelInstance,
+    argument: usize,
+    tensor: String,
+    stream: String,
+) -> crate::Error {
     LaunchError::OtherDevice { kernel: family.name().to_string(), argument, tensor, stream }.into()
 }
 
 /// Refuses tensors of another device, and of another stream where a graph is recorded, which would not wait for it. This comes
 /// first: an event is not recorded on another context's stream.
 fn refuse_elsewhere(
-    family: &Family,
+    family: &KernelInstance,
     stream: &Stream,
     cuda: &CudaStream,
     arguments: &[Argument<'_>],
@@ -280,16 +291,16 @@ fn refuse_elsewhere(
 }
 
 fn launch_on_gpu<'a>(
-    family: &Family,
+    family: &KernelInstance,
     stream: &Stream,
     cuda: &'a Arc<CudaStream>,
     config: LaunchConfig<'_>,
     arguments: &'a mut [Argument<'_>],
-    room: Room<'_, 'a>,
+    room: LaunchBuffers<'_, 'a>,
     bound: &mut Bound,
 ) -> Result<()> {
     refuse_elsewhere(family, stream, cuda, arguments)?;
-    let Room { plain, words, uses } = room;
+    let LaunchBuffers { plain, words, uses } = room;
     for (number, argument) in arguments.iter_mut().enumerate() {
         (plain[number], words[number]) = match &mut argument.0 {
             Kind::Tensor { elem, shape, strides, len, bytes } => {
@@ -395,7 +406,7 @@ fn used<'a>(
 /// Refuses more blocks than run at the same time, and gives the address of the stream's counter for the grid's barrier.
 #[cold]
 fn cooperative(
-    family: &Family,
+    family: &KernelInstance,
     gpu: &Gpu,
     cuda: &Arc<CudaStream>,
     function: &CudaFunction,

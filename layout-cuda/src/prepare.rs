@@ -11,13 +11,13 @@ use crate::cache::CacheError;
 use crate::device::Device;
 use crate::driver::check;
 use crate::error::Result;
-use crate::functions::{Candidate, Family};
+use crate::functions::{Candidate, KernelInstance};
 use crate::nvrtc::Resources;
 
 /// A kernel for one parameter set and one set of promises, ready on a device.
 #[derive(Clone)]
 pub struct Prepared {
-    family: Arc<Family>,
+    family: Arc<KernelInstance>,
     candidate: usize,
     device: Device,
 }

@@ -46,7 +46,7 @@ impl Planned {
 /// }
 /// let device = Device::simulator();
 /// let mut x = device.zeros::<f32, 1>([100])?;
-/// let probe = Probe::without_start();
+/// let probe = Probe::dry_run();
 /// ones::launch_with(LaunchConfig { probe: Some(&probe), ..LaunchConfig::default() }, &device.stream(), &mut x)?;
 /// assert_eq!(probe.planned().map(|planned| planned.blocks()), Some(4));
 /// assert_eq!(x.download()?, [0.0; 100]);
@@ -60,7 +60,7 @@ pub struct Probe {
 
 impl Probe {
     /// The launch checks its arguments, says what it would start, and starts nothing.
-    pub fn without_start() -> Probe {
+    pub fn dry_run() -> Probe {
         Probe::default()
     }
 

@@ -7,7 +7,7 @@ use layout_simulator::{Options, Report, SimulateError, SimulatorArgument};
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::error::Result;
-use crate::functions::{Family, on_simulator};
+use crate::functions::{KernelInstance, on_simulator};
 use crate::launch::{LaunchConfig, choose, choose_unpromised, other_device, planned, refuse_read_only};
 use crate::launch_error::LaunchError;
 
@@ -23,9 +23,9 @@ pub fn simulate(
 ) -> Result<Report> {
     #[cfg(feature = "testing")]
     let (definition, _) = crate::testing::taken(definition);
-    let faces: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
-    let family = on_simulator().family(definition, config.set, &faces)?;
-    drop(faces);
+    let descriptors: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
+    let family = on_simulator().family(definition, config.set, &descriptors)?;
+    drop(descriptors);
     refuse_read_only(&family, arguments)?;
     let report = run(&family, config, arguments, options, false)?;
     report.ok_or_else(|| {
@@ -37,7 +37,7 @@ pub fn simulate(
 /// Runs a launch: by the variant that it takes, or, `unpromised`, by the one that promises nothing. There is no report where the
 /// configuration's probe starts nothing.
 pub(crate) fn run(
-    family: &Family,
+    family: &KernelInstance,
     config: LaunchConfig<'_>,
     arguments: &mut [Argument<'_>],
     options: &Options,

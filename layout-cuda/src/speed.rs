@@ -17,7 +17,7 @@
 //! - an extent that is a number, or a multiple of the tile: `require(N % 64 == 0)`, or `variant_if` for one variant of two.
 //!
 //! ```
-//! # use layout_cuda::{Degradation, Device, LaunchConfig, tiled_kernel};
+//! # use layout_cuda::{RemarkKind, Device, LaunchConfig, tiled_kernel};
 //! #[tiled_kernel(block = [64], grid = [N / 64], require(N % 64 == 0), deny(masked))]
 //! fn shown<const N: usize>(
 //!     x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>, n: usize, shift: isize,
@@ -45,7 +45,7 @@
 //! Not shown is what depends on the value of an element, and what needs a product of two indices to be compared with another:
 //!
 //! ```
-//! # use layout_cuda::{Degradation, Device, LaunchConfig, tiled_kernel};
+//! # use layout_cuda::{RemarkKind, Device, LaunchConfig, tiled_kernel};
 //! #[tiled_kernel(block = [64], grid = [1])]
 //! fn gathered<const N: usize>(
 //!     x: &LayoutTensor<f32, RowMajor<N>>, at: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<f32, RowMajor<64>>,
@@ -58,7 +58,7 @@
 //! let masked: Vec<&str> = explanation
 //!     .accesses
 //!     .iter()
-//!     .filter(|access| access.degraded.iter().any(|lost| lost.what == Degradation::Masked))
+//!     .filter(|access| access.degraded.iter().any(|lost| lost.what == RemarkKind::Masked))
 //!     .map(|access| access.tensor.as_str())
 //!     .collect();
 //! assert_eq!(masked, ["x"]);
@@ -82,7 +82,7 @@
 //! - the types are the same. `.cast()` of a view loads first and converts in registers.
 //!
 //! ```
-//! # use layout_cuda::{Degradation, Device, LaunchConfig, tiled_kernel};
+//! # use layout_cuda::{RemarkKind, Device, LaunchConfig, tiled_kernel};
 //! #[tiled_kernel(block = [32], grid = [M], require(K == 128 * G), deny(narrowed, masked))]
 //! fn rows<const M: usize, const K: usize, const G: usize>(
 //!     x: &LayoutTensor<f32, RowMajor<M, K>>, scale: &LayoutTensor<f32, RowMajor<M, G>>,
@@ -107,7 +107,7 @@
 //! Of contiguous rows several are one vector; a window at any element is none:
 //!
 //! ```
-//! # use layout_cuda::{Degradation, Device, LaunchConfig, tiled_kernel};
+//! # use layout_cuda::{RemarkKind, Device, LaunchConfig, tiled_kernel};
 //! #[tiled_kernel(block = [32], grid = [1], require(M % 2 == 0))]
 //! fn pairs<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 2>>, y: &mut LayoutTensor<f32, RowMajor<64, 2>>, from: usize) {
 //!     let mut out = y.vectorize([2, 2]).distribute(row_major([32, 1]), thread_idx.x);
@@ -163,7 +163,7 @@
 //! Else the same elements are copied at once, by loads and stores.
 //!
 //! ```
-//! # use layout_cuda::{Degradation, Device, LaunchConfig, Means, tiled_kernel};
+//! # use layout_cuda::{RemarkKind, Device, LaunchConfig, Transport, tiled_kernel};
 //! #[tiled_kernel(block = [128], grid = [M.div_ceil(64)], variant_if(K % 8 == 0), deny(synchronous))]
 //! fn staged<const M: usize, const K: usize>(
 //!     x: &LayoutTensor<bf16, RowMajor<M, K>>, y: &mut LayoutTensor<bf16, RowMajor<M, 64>>,
@@ -176,7 +176,7 @@
 //!     y.tile([64, 64], [block_idx.x, 0])[[thread_idx.x / 2, 0]] = tile[[thread_idx.x / 2, 0]];
 //! }
 //! # let device = Device::simulator();
-//! for (k, means) in [(64, Means::CopyAsync), (63, Means::Thread)] {
+//! for (k, means) in [(64, Transport::CopyAsync), (63, Transport::Thread)] {
 //!     let x = device.zeros::<layout_cuda::bf16, 2>([70, k])?;
 //!     let mut y = device.zeros::<layout_cuda::bf16, 2>([70, 64])?;
 //!     let explanation = staged::explain(LaunchConfig::default(), &x, &mut y)?;

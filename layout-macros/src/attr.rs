@@ -3,9 +3,9 @@
 //! Upper-case names bind parameters, lower-case names are the language's own. Entries are parsed one by one, so that a
 //! wrong one hides no other.
 
-use crate::place::Place;
 use crate::report::Errors;
-use layout_compiler::{Arch, Degradation, Elem, ParamValue};
+use crate::span::Place;
+use layout_compiler::{Arch, Elem, ParamValue, RemarkKind};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
@@ -58,7 +58,7 @@ pub struct Attribute {
     /// `fast_math = true`
     pub fast_math: Option<(Ident, Expr)>,
     /// Every word of every `deny`.
-    pub deny: Vec<Degradation>,
+    pub deny: Vec<RemarkKind>,
     pub cooperative: Option<(Ident, Expr)>,
     /// Every condition of every `require`.
     pub require: Vec<Expr>,
@@ -182,16 +182,16 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
 
 /// `narrowed, masked, synchronous`
 fn degradations() -> String {
-    Degradation::ALL.map(Degradation::name).join(", ")
+    RemarkKind::ALL.map(RemarkKind::name).join(", ")
 }
 
 /// A word of `deny`.
-fn denied(known: &mut Vec<Degradation>, word: &Expr, errors: &mut Errors) {
+fn denied(known: &mut Vec<RemarkKind>, word: &Expr, errors: &mut Errors) {
     let name = match ungroup(word) {
         Expr::Path(path) => path.path.get_ident().map(Ident::to_string),
         _ => None,
     };
-    match name.as_deref().and_then(Degradation::from_name) {
+    match name.as_deref().and_then(RemarkKind::from_name) {
         Some(one) if known.contains(&one) => {}
         Some(one) => known.push(one),
         None => errors.push(

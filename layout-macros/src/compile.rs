@@ -3,12 +3,12 @@
 use crate::attr::Attribute;
 use crate::attr::VARIANTS;
 use crate::expand::{self, Compiled};
-use crate::face::Face;
 use crate::library::with_library;
 use crate::lower::{self, Lowered};
-use crate::place::Place;
 use crate::report::Errors;
 use crate::signature::Signature;
+use crate::span::Place;
+use crate::stub::Face;
 use crate::{attr, depth, signature};
 use layout_compiler::emit::emit;
 use layout_compiler::{CudaSource, ParamSet, Promises};

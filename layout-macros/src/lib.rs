@@ -8,15 +8,15 @@ mod attr;
 mod compile;
 mod depth;
 mod expand;
-mod face;
 mod library;
 mod lower;
 mod open;
-mod place;
 mod report;
 mod returns;
 mod share;
 mod signature;
+mod span;
+mod stub;
 #[cfg(test)]
 mod tests;
 

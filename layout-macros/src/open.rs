@@ -5,8 +5,8 @@
 //! picked here. `functions = NAME` puts the open module's items behind one's own, and nothing else. One's own item takes
 //! the place of one with its name. The result is a kernel like any other: no later stage knows where its text came from.
 
-use crate::place::Place;
 use crate::report::Errors;
+use crate::span::Place;
 use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a place is reported once; what follows from a first error there is noise.
 
-use crate::place::Place;
+use crate::span::Place;
 use layout_compiler::KernelError;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, TokenStream, TokenTree};
 

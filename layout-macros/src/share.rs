@@ -5,8 +5,8 @@
 //! stands in the kernel's file.
 
 use crate::open::{self, Entries};
-use crate::place::Place;
 use crate::report::Errors;
+use crate::span::Place;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use std::collections::BTreeSet;

@@ -4,8 +4,8 @@
 //! arguments whatever is wrong.
 
 use crate::attr::ungroup;
-use crate::place::Place;
 use crate::report::Errors;
+use crate::span::Place;
 use layout_compiler::Elem;
 use layout_compiler::ir::{ArgumentLayout, TypeRef};
 use proc_macro2::{Ident, Span};

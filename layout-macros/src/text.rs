@@ -10,15 +10,15 @@ mod attr;
 mod compile;
 mod depth;
 mod expand;
-mod face;
 mod library;
 mod lower;
 mod open;
-mod place;
 mod report;
 mod returns;
 mod share;
 mod signature;
+mod span;
+mod stub;
 
 use layout_compiler::{Kernel, Position};
 use report::Errors;
@@ -70,7 +70,7 @@ fn read(text: &str) -> Result<Kernel, Vec<TextError>> {
                 None => {
                     let message = "the attribute `#[tiled_kernel(..)]` is missing";
                     errors.push(
-                        place::Place::token(function.sig.fn_token.span),
+                        span::Place::token(function.sig.fn_token.span),
                         message,
                         "write it before `fn`",
                     );
@@ -91,7 +91,7 @@ fn read(text: &str) -> Result<Kernel, Vec<TextError>> {
 }
 
 fn told(errors: &Errors) -> Vec<TextError> {
-    let one = |(place, message): (place::Place, &str)| {
+    let one = |(place, message): (span::Place, &str)| {
         let end = place.end.end();
         TextError {
             start: place.position(),

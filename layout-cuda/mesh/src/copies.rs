@@ -106,7 +106,7 @@ pub(crate) fn offered(
 ) -> Result<Kept> {
     let Some(board) = member.place.shared() else {
         // Nobody comes here with such a member.
-        return Err(MeshError::Broken { by: "ranks of other processes have no memory here".into() });
+        return Err(MeshError::ViolatedPromise { by: "ranks of other processes have no memory here".into() });
     };
     stream.context().bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
     let mut under_way = UnderWay { member, board, stream, events: Vec::new(), reading: None };
@@ -161,7 +161,7 @@ impl Drop for UnderWay<'_> {
             // The others need not wait for this rank. The first error that was noted stays.
             let by =
                 format!("rank {} of {:?} failed while they copied", self.member.rank(), self.member.group());
-            self.board.fail(MeshError::Broken { by });
+            self.board.fail(MeshError::ViolatedPromise { by });
             // A device that fails does not read any more.
             let _ = self.stream.synchronize();
             self.reading = None;

@@ -285,7 +285,7 @@ impl std::fmt::Display for World {
 /// Errors that are the consequence of another one come after it.
 fn follows(error: &MeshError) -> u8 {
     match error {
-        MeshError::Broken { .. } => 2,
+        MeshError::ViolatedPromise { .. } => 2,
         MeshError::Ended { .. } => 1,
         _ => 0,
     }

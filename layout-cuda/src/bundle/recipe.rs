@@ -6,7 +6,7 @@
 use super::format::{self, Made};
 use super::{Bundle, BundleError};
 use crate::cache::Cache;
-use crate::functions::{Family, on_simulator};
+use crate::functions::{KernelInstance, on_simulator};
 use crate::nvrtc;
 use layout_compiler::{Arch, Definition, Features, ParamSet};
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ impl fmt::Display for Stale {
 
 /// One text to compile.
 struct Text {
-    family: Arc<Family>,
+    family: Arc<KernelInstance>,
     candidate: usize,
     entry: String,
     text: String,
@@ -198,7 +198,7 @@ fn embedded(definition: &Definition, error: layout_compiler::wire::WireError) ->
     crate::LaunchError::Embedded { kernel: definition.name.to_owned(), error }.into()
 }
 
-fn text(family: &Arc<Family>, candidate: usize) -> Result<Text, BundleError> {
+fn text(family: &Arc<KernelInstance>, candidate: usize) -> Result<Text, BundleError> {
     let own = &family.candidates[candidate];
     let checked = family.checked(own)?;
     Ok(Text {

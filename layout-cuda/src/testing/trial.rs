@@ -21,7 +21,7 @@ use super::failure::{Failure, Passed};
 use super::operand::strides;
 use super::sizes::{Sizes, around, drawn, free, shapes, tiles};
 use crate::error::{Error, Result};
-use crate::functions::{Family, on_simulator};
+use crate::functions::{KernelInstance, on_simulator};
 use crate::launch::{LaunchConfig, choose};
 use crate::launch_error::LaunchError;
 
@@ -36,7 +36,7 @@ pub(super) struct Trial<'t> {
     pub(super) test: &'t Test<'t>,
     kernel: &'t Kernel,
     pub(super) set: ParamSet,
-    pub(super) family: Arc<Family>,
+    pub(super) family: Arc<KernelInstance>,
     pub(super) plan: LaunchPlan,
     pub(super) names: Vec<String>,
     /// The dimensions that tensors give.
@@ -213,7 +213,7 @@ impl<'t> Trial<'t> {
         for _ in 0..if computed { 64 } else { 0 } {
             let (layouts, sizes) = (self.layouts(&all), self.named(sizes));
             let Err(BindError::Computed { argument, mode, expected, .. }) =
-                self.plan.bind(&self.faces(&all, &layouts, &[]), self.grid(&sizes))
+                self.plan.bind(&self.descriptors(&all, &layouts, &[]), self.grid(&sizes))
             else {
                 break;
             };
@@ -233,7 +233,7 @@ impl<'t> Trial<'t> {
     }
 
     /// The arguments without memory, as a binding sees them.
-    fn faces<'a>(
+    fn descriptors<'a>(
         &self,
         shapes: &'a [Vec<usize>],
         strides: &'a [Vec<usize>],
@@ -280,7 +280,7 @@ impl<'t> Trial<'t> {
                 let (Some(shapes), named) = (self.extents(&sizes), self.named(&sizes)) else { continue };
                 let strides = self.layouts(&shapes);
                 let config = LaunchConfig { grid: self.grid(&named), ..LaunchConfig::default() };
-                match choose(&self.family, config, &self.faces(&shapes, &strides, &[])) {
+                match choose(&self.family, config, &self.descriptors(&shapes, &strides, &[])) {
                     Ok(_) => passed.bound += 1,
                     Err(Error::Launch(LaunchError::Arguments { error, .. })) => {
                         passed.refuse(format!("at {named}: {error}"));

@@ -293,7 +293,7 @@ impl<'t> Run<'t> {
         let mut open = vec![];
         for number in 0..self.sets.len() {
             let set = self.sets[number].clone();
-            let probe = Probe::without_start();
+            let probe = Probe::dry_run();
             let config = LaunchConfig { set: Some(&set), probe: Some(&probe), ..LaunchConfig::default() };
             let planned = match problem.launch(stream, config) {
                 Ok(()) => probe.planned(),

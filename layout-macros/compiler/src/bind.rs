@@ -2,7 +2,7 @@
 //!
 //! Law: the checked kernel is right for every launch that [`LaunchPlan::bind`] accepts.
 
-use super::bind_error::{BindError, Broken};
+use super::bind_error::{BindError, ViolatedPromise};
 use super::elem::Elem;
 use super::index::{Atom, AtomId, Index};
 use super::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind, PlanLayout};
@@ -109,7 +109,7 @@ impl LaunchPlan {
         }
         // First: where a variant's conditions do not hold, what it makes of the others' dimensions is no number of theirs.
         if !self.variant_if.iter().all(|condition| values.holds(self, condition)) {
-            return Err(BindError::Promise(Broken::VariantIf));
+            return Err(BindError::Promise(ViolatedPromise::VariantIf));
         }
         for (condition, text) in &self.require {
             if !values.holds(self, condition) {
@@ -274,7 +274,7 @@ impl LaunchPlan {
                     return Err(BindError::IndexTooLarge { argument: plan.name.clone(), value: *value });
                 }
                 if self.promises.narrow && value.unsigned_abs() > NARROW_LIMIT as u64 {
-                    return Err(BindError::Promise(Broken::Narrow));
+                    return Err(BindError::Promise(ViolatedPromise::Narrow));
                 }
                 Ok(())
             }
@@ -340,7 +340,7 @@ impl LaunchPlan {
             return Ok(());
         };
         if self.promises.narrow && shape.iter().any(|extent| *extent as u64 > NARROW_LIMIT as u64) {
-            return Err(BindError::Promise(Broken::Narrow));
+            return Err(BindError::Promise(ViolatedPromise::Narrow));
         }
         if shape.contains(&0) {
             return Ok(());
@@ -374,7 +374,7 @@ impl LaunchPlan {
             return Err(BindError::Span { argument: name(), needed: span, found: *len as u64 });
         }
         if self.promises.narrow && span > NARROW_LIMIT as u64 {
-            return Err(BindError::Promise(Broken::Narrow));
+            return Err(BindError::Promise(ViolatedPromise::Narrow));
         }
         // Compact modes share no address.
         let compact = matches!(layout, PlanLayout::RowMajor | PlanLayout::ColMajor);
@@ -395,7 +395,7 @@ impl LaunchPlan {
                     shape[mode] > 1 && !(strides[mode] as u64).wrapping_mul(bytes).is_multiple_of(16)
                 });
             if !address.is_multiple_of(16) || pitched {
-                return Err(BindError::Promise(Broken::Aligned));
+                return Err(BindError::Promise(ViolatedPromise::Aligned));
             }
         }
         Ok(())

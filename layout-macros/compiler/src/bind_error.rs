@@ -144,25 +144,25 @@ pub enum BindError {
         value: i64,
     },
     /// The tensors do not keep a promise of this variant: pick another.
-    Promise(Broken),
+    Promise(ViolatedPromise),
 }
 
 /// Which promise is not kept.
 ///
 /// ```
-/// # use layout_compiler::{BindError, Broken, Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # use layout_compiler::{BindError, ViolatedPromise, Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
 /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let narrow = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
 /// let n = 1 << 32;
 /// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[n], strides: &[1], address: 0, len: n };
-/// assert_eq!(narrow.plan().bind(&[x], None), Err(BindError::Promise(Broken::Narrow)));
+/// assert_eq!(narrow.plan().bind(&[x], None), Err(BindError::Promise(ViolatedPromise::Narrow)));
 /// let wide = compile(&double::DEFINITION.kernel()?, &set, Promises { narrow: false, ..Promises::USUAL })?;
 /// assert!(wide.plan().bind(&[x], None).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
+pub enum ViolatedPromise {
     /// A dimension or span is beyond [`NARROW_LIMIT`](super::params::NARROW_LIMIT).
     Narrow,
     /// An address is no multiple of 16.

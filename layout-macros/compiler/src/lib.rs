@@ -59,14 +59,14 @@ pub mod wire;
 
 pub use arch::{Arch, ArchError, Features};
 pub use bind::{Bound, BoundMap, LaunchArgument};
-pub use bind_error::{BindError, Broken};
+pub use bind_error::{BindError, ViolatedPromise};
 pub use check::{Checked, check};
 pub use compile::compile;
 pub use definition::{Definition, Variant};
 pub use elem::{Constant, Elem, Known};
 pub use emit::{CudaSource, emit};
-pub use explain::{Degraded, Explained, Explanation, Means, explain};
-pub use ir::{Degradation, Kernel};
+pub use explain::{Explained, Explanation, Remark, Transport, explain};
+pub use ir::{Kernel, RemarkKind};
 pub use origin::{Errors, KernelError, Origin, Position};
 pub use params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};
 pub use program::TensorMap;

@@ -3,8 +3,8 @@
 //! Each is thin: it passes its arguments on without their Rust types, and calls one function of the run time.
 
 use super::{runtime, runtime_at};
-use crate::face::Face;
 use crate::signature::{Argument, Kind};
+use crate::stub::Face;
 use layout_compiler::ir::TypeRef;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};

@@ -7,8 +7,8 @@ mod definition;
 mod functions;
 
 use crate::compile::Text;
-use crate::face::Face;
 use crate::report::Errors;
+use crate::stub::Face;
 use layout_compiler::Kernel;
 use layout_compiler::ir::{Expr, ExprKind};
 use proc_macro2::{Ident, Span, TokenStream};

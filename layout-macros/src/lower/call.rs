@@ -1,9 +1,9 @@
 //! Calls: the vocabulary, and the nested functions.
 
 use super::scope::{Binding, Found};
-use super::{Lowering, near};
-use crate::place::Place;
+use super::{Lowering, suggest};
 use crate::signature::type_ref;
+use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
 use layout_compiler::ir::{ExprId, ExprKind, TypeRef};
 use layout_compiler::{Elem, Known};
@@ -211,9 +211,9 @@ impl Lowering<'_> {
             format!("it is a method: `x.{text}(..)`")
         } else if text == "unroll" {
             "it marks the range of a `for`: `for k in unroll(0..BK)`".to_owned()
-        } else if let Some(meant) = near::synonym(&text) {
+        } else if let Some(meant) = suggest::synonym(&text) {
             format!("it is `{meant}` here")
-        } else if let Some(way) = near::advice(&text).filter(|_| text.len() > 1) {
+        } else if let Some(way) = suggest::advice(&text).filter(|_| text.len() > 1) {
             way.to_owned()
         } else if let Some(near) = nearest(&text, Form::Function) {
             format!("is `{near}` meant?")
@@ -244,9 +244,9 @@ impl Lowering<'_> {
                 | "sum"
         ) {
             "a kernel has no collections and no iterators: write a `for` over indices; an extent is `x.dim(0)`".to_owned()
-        } else if let Some(meant) = near::synonym(&text) {
+        } else if let Some(meant) = suggest::synonym(&text) {
             format!("it is `{meant}` here")
-        } else if let Some(way) = near::advice(&text) {
+        } else if let Some(way) = suggest::advice(&text) {
             way.to_owned()
         } else if matches!(text.as_str(), "x" | "y" | "z") {
             format!("the place of a thread is a field: `thread_idx.{text}`, without brackets")
@@ -273,8 +273,8 @@ impl Lowering<'_> {
             };
             return self.refuse(place, format!("`{ty}::{text}` is not called so in a kernel"), help);
         }
-        let named = near::text_of(&node.func);
-        if let Some(way) = near::type_advice(&named) {
+        let named = suggest::text_of(&node.func);
+        if let Some(way) = suggest::type_advice(&named) {
             return self.refuse(place, format!("there is no `{named}` in a kernel"), way);
         }
         self.refuse(
@@ -287,7 +287,10 @@ impl Lowering<'_> {
 }
 
 fn nearest(text: &str, form: Form) -> Option<&'static str> {
-    near::nearest(text, Intrinsic::ALL.iter().filter(|known| known.form() == form).map(|known| known.name()))
+    suggest::nearest(
+        text,
+        Intrinsic::ALL.iter().filter(|known| known.form() == form).map(|known| known.name()),
+    )
 }
 
 fn counted(number: usize) -> String {

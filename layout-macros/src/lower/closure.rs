@@ -6,9 +6,9 @@
 use super::Lowering;
 use super::reference::references_of;
 use super::statement::is_value;
-use super::written::written;
-use crate::place::Place;
+use super::type_annotations::written;
 use crate::returns::holds_return;
+use crate::span::Place;
 use layout_compiler::ir::{Annotation, Block, ExprId, ExprKind, Function, LocalId, Pattern};
 use proc_macro2::Ident;
 use syn::{Expr, ExprCall, ExprClosure, Pat};

@@ -1,9 +1,9 @@
 //! Expressions: literals, operators, tuples, arrays, indexing, `if` and blocks.
 
 use super::name::special;
-use super::{Lowering, near, refuse};
-use crate::place::Place;
+use super::{Lowering, refuse, suggest};
 use crate::signature::elements;
+use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
 use layout_compiler::ir::{BinaryOp, Block, ExprId, ExprKind, TypeRef, UnaryOp};
 use layout_compiler::{Constant, Elem};
@@ -105,8 +105,8 @@ impl Lowering<'_> {
     pub(super) fn no_type(&mut self, ty: &Type) -> ExprId {
         self.refuse(
             Place::of(ty),
-            format!("`{}` is no element type and no index type", near::text_of(ty)),
-            near::type_advice(&near::text_of(ty)).map_or_else(
+            format!("`{}` is no element type and no index type", suggest::text_of(ty)),
+            suggest::type_advice(&suggest::text_of(ty)).map_or_else(
                 || format!("the types are {}, usize, isize and the kernel's type parameters", elements()),
                 str::to_owned,
             ),
@@ -203,12 +203,12 @@ impl Lowering<'_> {
                 };
                 let base = base.unwrap_or_default();
                 let text = name.to_string();
-                let help = if let Some(own) = near::place(&base) {
+                let help = if let Some(own) = suggest::place(&base) {
                     format!("it is `{own}.{text}` here")
-                } else if let Some(way) = near::advice(if base == "global_idx" { &base } else { &text }) {
+                } else if let Some(way) = suggest::advice(if base == "global_idx" { &base } else { &text }) {
                     way.to_owned()
                 } else if Intrinsic::from_name(&text, Form::Method).is_some() && text != "dim" {
-                    format!("it is a method: `{}`", near::called(&text))
+                    format!("it is a method: `{}`", suggest::called(&text))
                 } else if text == "dim" {
                     "the extent of a mode is `x.dim(0)`".to_owned()
                 } else {

@@ -2,9 +2,9 @@
 
 use super::reference::references_of;
 use super::scope::Binding;
-use super::written::written;
+use super::type_annotations::written;
 use super::{Lowering, Site};
-use crate::place::Place;
+use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
 use layout_compiler::ir::{Annotation, Block, Function, Pattern};
 use proc_macro2::Ident;

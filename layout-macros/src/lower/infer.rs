@@ -5,7 +5,7 @@
 //! expression that is not understood here constrains nothing.
 
 use super::Lowering;
-use super::written::Ty;
+use super::type_annotations::Ty;
 use layout_compiler::intrinsic::Intrinsic;
 use layout_compiler::ir::Annotation;
 use layout_compiler::ir::{

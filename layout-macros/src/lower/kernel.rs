@@ -3,9 +3,9 @@
 use super::scope::{Binding, Scopes};
 use super::{Lowered, Lowering, Site};
 use crate::attr::{Attribute, Bound, Written};
-use crate::place::Place;
 use crate::report::Errors;
 use crate::signature::{Kind, Lies, Signature};
+use crate::span::Place;
 use layout_compiler::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
     TypeRef,

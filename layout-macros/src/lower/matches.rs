@@ -6,7 +6,7 @@
 use super::Lowering;
 use super::scope::{Binding, Found};
 use super::statement::is_value;
-use crate::place::Place;
+use crate::span::Place;
 use layout_compiler::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, UnaryOp};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;

@@ -8,21 +8,21 @@ mod closure;
 mod expression;
 mod functions;
 mod infer;
+mod jumps;
 mod kernel;
-mod leave;
 mod matches;
 mod name;
-mod near;
 mod reference;
 mod refuse;
 mod scope;
 mod sequence;
 mod statement;
-mod written;
+mod suggest;
+mod type_annotations;
 
 use crate::depth;
-use crate::place::Place;
 use crate::report::Errors;
+use crate::span::Place;
 use layout_compiler::Origin;
 use layout_compiler::ir::{
     Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind, TypeRef,
@@ -64,10 +64,10 @@ struct Lowering<'a> {
     /// Whether that was already too many.
     too_deep: bool,
     /// The loops around, within the function, the outermost first.
-    around: Vec<leave::Around>,
+    around: Vec<jumps::Around>,
     /// The types that are written of locals, and of what functions give.
-    written: HashMap<LocalId, written::Ty>,
-    returns: HashMap<u32, written::Ty>,
+    written: HashMap<LocalId, type_annotations::Ty>,
+    returns: HashMap<u32, type_annotations::Ty>,
     /// Locals that stand for places of others, or hold such: `&mut` parameters, and what `let r = &mut x;` binds.
     references: HashMap<LocalId, reference::References>,
     /// The kernel's `fn`, in the file that its definition names.

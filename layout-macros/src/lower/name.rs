@@ -1,8 +1,8 @@
 //! Names and paths: what each means.
 
 use super::scope::{Binding, Found};
-use super::{Lowering, Site, near};
-use crate::place::Place;
+use super::{Lowering, Site, suggest};
+use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
 use layout_compiler::ir::{ExprId, ExprKind, Special, TypeRef};
 use layout_compiler::{Constant, Elem, Known};
@@ -147,7 +147,7 @@ impl Lowering<'_> {
     /// A name that means nothing.
     pub(super) fn unknown(&mut self, name: &Ident) -> ExprId {
         let (text, place) = (name.unraw().to_string(), Place::token(name.span()));
-        if let Some(way) = near::constant(&text) {
+        if let Some(way) = suggest::constant(&text) {
             return self.refuse(place, format!("cannot find `{text}` in this kernel"), way);
         }
         let upper_case = text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
@@ -162,7 +162,7 @@ impl Lowering<'_> {
                 ),
             );
         }
-        let meant = near::place(&text).map(str::to_owned).or_else(|| self.nearest(&text));
+        let meant = suggest::place(&text).map(str::to_owned).or_else(|| self.nearest(&text));
         let help = match meant {
             Some(near) => format!("is `{near}` meant?"),
             None => "a kernel sees its arguments, dimensions, parameters, locals and the vocabulary; \
@@ -182,7 +182,7 @@ impl Lowering<'_> {
             .chain(kernel.dims.iter().map(String::as_str))
             .chain(functions)
             .chain(["thread_idx", "block_idx", "block_dim", "grid_dim"]);
-        near::nearest(text, known).map(str::to_owned)
+        suggest::nearest(text, known).map(str::to_owned)
     }
 }
 

@@ -5,7 +5,7 @@
 //! through what is not known to be a reference is refused: it would change a copy.
 
 use super::Lowering;
-use crate::place::Place;
+use crate::span::Place;
 use layout_compiler::ir::{Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind};
 use proc_macro2::Ident;
 use syn::{Expr, ExprReference, Type, UnOp};

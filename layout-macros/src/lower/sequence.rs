@@ -4,7 +4,7 @@
 //! with `let x = &mut a[k];` where the elements are borrowed.
 
 use super::Lowering;
-use crate::place::Place;
+use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
 use layout_compiler::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind};
 use proc_macro2::Ident;

@@ -4,8 +4,8 @@ use super::expression::binary_op;
 use super::scope::Binding;
 use super::sequence::sequence;
 use super::{Lowering, Site, refuse};
-use crate::place::Place;
 use crate::signature::type_ref;
+use crate::span::Place;
 use layout_compiler::ir::{
     Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind, TypeRef,
 };
@@ -124,7 +124,7 @@ impl Lowering<'_> {
             Expr::ForLoop(node) => return self.for_loop(place, node),
             Expr::While(node) => {
                 self.no_attributes(&node.attrs);
-                if super::leave::jumps(&node.cond) {
+                if super::jumps::jumps(&node.cond) {
                     // The jump leaves from within the loop.
                     let (label, condition, body) = (&node.label, &node.cond, &node.body);
                     let whole = syn::parse_quote_spanned!(node.while_token.span=>
@@ -525,7 +525,7 @@ impl Lowering<'_> {
 pub(super) fn is_value(expr: &Expr) -> bool {
     match expr {
         Expr::ForLoop(_) | Expr::While(_) | Expr::Assign(_) | Expr::Macro(_) => false,
-        Expr::Loop(node) => super::leave::has_value(node),
+        Expr::Loop(node) => super::jumps::has_value(node),
         Expr::Break(_) | Expr::Continue(_) | Expr::Return(_) => false,
         Expr::Tuple(node) if node.elems.is_empty() => false,
         Expr::Binary(node) => !matches!(binary_op(&node.op), Some((_, true))),
@@ -535,7 +535,7 @@ pub(super) fn is_value(expr: &Expr) -> bool {
         },
         Expr::Match(node) => node.arms.iter().any(|arm| is_value(&arm.body)),
         Expr::Block(node) => {
-            block_has_value(&node.block) || node.label.is_some() && super::leave::gives_value(&node.block)
+            block_has_value(&node.block) || node.label.is_some() && super::jumps::gives_value(&node.block)
         }
         Expr::Paren(node) => is_value(&node.expr),
         Expr::Group(node) => is_value(&node.expr),

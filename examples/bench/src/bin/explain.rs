@@ -5,7 +5,7 @@
 use clap::Parser;
 use layout_bench::exit;
 use layout_bench::kernels::every_definition;
-use layout_compiler::{Degradation, Promises, compile, explain};
+use layout_compiler::{Promises, RemarkKind, compile, explain};
 use std::process::ExitCode;
 
 /// Explains the accesses of a kernel's variants.
@@ -38,7 +38,7 @@ fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {
                     println!("{explanation}");
                     continue;
                 }
-                let lost = |what: Degradation| {
+                let lost = |what: RemarkKind| {
                     let of = |access: &&layout_compiler::Explained| {
                         access.degraded.iter().any(|lost| lost.what == what)
                     };
@@ -48,7 +48,7 @@ fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {
                 println!(
                     "{}: {accesses} accesses; {}",
                     explanation.entry,
-                    Degradation::ALL.map(lost).join(", ")
+                    RemarkKind::ALL.map(lost).join(", ")
                 );
             }
         }

@@ -107,7 +107,7 @@ pub(super) fn multiply_rows<T: Element>(
     let plan = Plan::of(&product, machine, None, None);
     if [plan.a, plan.b, plan.c].iter().any(|place| *place != Place::Here) {
         let why = format!("a product of {m} x {n} x {k} whose operands have to be moved first; pad them");
-        return Err(MeshError::Broken { by: why });
+        return Err(MeshError::ViolatedPromise { by: why });
     }
     for part in &plan.parts {
         let (at, wide) = (part.rows.clone(), part.columns.clone());

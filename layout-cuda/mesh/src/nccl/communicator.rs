@@ -105,7 +105,7 @@ impl Communicator {
         // The handle is whole even if a holder of the lock panicked.
         let comm = self.comm.lock().unwrap_or_else(PoisonError::into_inner);
         match comm.is_null() {
-            true => Err(MeshError::Broken { by: "the communicator was aborted".into() }),
+            true => Err(MeshError::ViolatedPromise { by: "the communicator was aborted".into() }),
             false => call(nccl()?, *comm),
         }
     }

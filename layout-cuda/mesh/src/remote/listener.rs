@@ -250,7 +250,7 @@ impl Door {
                 ASKS => status(board.broken()),
                 FAIL => {
                     let by = reader.text().ok_or_else(wrong)?.chars().take(WORDS).collect();
-                    board.fail(MeshError::Broken { by });
+                    board.fail(MeshError::ViolatedPromise { by });
                     status(None)
                 }
                 FAREWELL => {

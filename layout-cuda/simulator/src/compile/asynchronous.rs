@@ -8,8 +8,8 @@ use crate::memory::tensor_map::BoxPlan;
 use layout_compiler::elem::{Constant, Elem};
 use layout_compiler::index::Index;
 use layout_compiler::program::{
-    Access, BarrierAt, Loss, MatrixSource, Operation, Pad, Part, PlaceId, RemoteStore, SharedMatrix, Signal,
-    Space, Statement, StatementKind, StoreMatrix, TensorLoad, TensorStore, Wgmma, walk,
+    Access, BarrierAt, MatrixSource, MissedOptimization, Operation, Pad, Part, PlaceId, RemoteStore,
+    SharedMatrix, Signal, Space, Statement, StatementKind, StoreMatrix, TensorLoad, TensorStore, Wgmma, walk,
 };
 use std::collections::BTreeSet;
 
@@ -123,7 +123,7 @@ impl Compiler<'_> {
             claims: Vec::new(),
             wide: true,
             hint: None,
-            loss: Loss::default(),
+            loss: MissedOptimization::default(),
             origin: self.origin,
         }
     }

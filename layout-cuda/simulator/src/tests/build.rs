@@ -10,8 +10,8 @@ use layout_compiler::ir::{BinaryOp, Special};
 use layout_compiler::launch::{LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use layout_compiler::origin::{Origin, Position};
 use layout_compiler::program::{
-    Access, Comparison, Loss, Operation, Pad, Place, PlaceId, Space, Statement, StatementKind, Tables,
-    TensorMap, Value, Variable, VariableKind,
+    Access, Comparison, MissedOptimization, Operation, Pad, Place, PlaceId, Space, Statement, StatementKind,
+    Tables, TensorMap, Value, Variable, VariableKind,
 };
 
 pub(super) type Code = Statement<Access, Operation>;
@@ -171,7 +171,7 @@ impl Build {
             claims: Vec::new(),
             wide: true,
             hint: None,
-            loss: Loss::default(),
+            loss: MissedOptimization::default(),
             origin: Origin(line),
         }
     }

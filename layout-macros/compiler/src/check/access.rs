@@ -5,7 +5,7 @@ use crate::elem::Constant;
 use crate::index::{Index, IndexOverflow, Monomial};
 use crate::ir::BinaryOp;
 use crate::origin::Origin;
-use crate::program::{Access, Claim, Comparison, Loss, Mask, Pad, Space};
+use crate::program::{Access, Claim, Comparison, Mask, MissedOptimization, Pad, Space};
 use crate::specialise::TileAccess;
 use crate::view::View;
 use layout_core::Swizzle;
@@ -98,7 +98,7 @@ impl Lower {
             claims,
             wide,
             hint: view.hint,
-            loss: Loss::default(),
+            loss: MissedOptimization::default(),
             origin,
         })
     }

@@ -6,7 +6,6 @@ mod asynchronous;
 mod dependency;
 mod finish;
 mod fragments;
-mod hoist;
 mod lower;
 mod matrix;
 mod mbarrier_init;
@@ -14,10 +13,11 @@ mod movement;
 mod remote;
 mod tensor_map;
 mod vectors;
+mod versioning;
 
 use super::arch::Arch;
 use super::index::Index;
-use super::ir::{BinaryOp, Degradation};
+use super::ir::{BinaryOp, RemarkKind};
 use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
 use super::program::{Access, Comparison, Operation, Statement, StatementKind, Tables, TensorMap, Value};
@@ -72,7 +72,7 @@ impl Checked {
         self.head.min_blocks
     }
     /// What no access may lose.
-    pub fn denied(&self) -> &[Degradation] {
+    pub fn denied(&self) -> &[RemarkKind] {
         &self.head.deny
     }
     /// Variables, places, atoms, positions.

@@ -3,16 +3,16 @@
 //! A copy moves vectors where both sides are contiguous and aligned for them and no vector crosses an edge. Elsewhere it
 //! moves the same elements one by one: narrower, never wrong.
 
-use super::hoist::{FEW_PIECES, FEW_ROUNDS, Whose, asks, ends_only};
 use super::lower::{Failed, Lower, Out};
 use super::vectors::Narrowed;
+use super::versioning::{FEW_PIECES, FEW_ROUNDS, Whose, asks, ends_only};
 use crate::elem::Constant;
 use crate::index::Index;
 use crate::ir::BinaryOp;
 use crate::origin::Origin;
 use crate::program::{
-    Access, Comparison, Loss, Mask, Operation, Pad, Reason, Space, Statement, StatementKind, Value, Variable,
-    VariableKind,
+    Access, Comparison, Mask, MissedOptimization, Operation, Pad, Reason, Space, Statement, StatementKind,
+    Value, Variable, VariableKind,
 };
 use crate::specialise::{TileAccess, TileOperation, thread_coordinates};
 use crate::view::View;
@@ -176,7 +176,7 @@ impl Lower {
         out: &mut Out,
     ) -> Result<i64, Failed> {
         let (target, source, narrowed) = &self.widened(destination, source, origin)?;
-        let losses = tests.map(|test| Loss::tested(narrowed, test));
+        let losses = tests.map(|test| MissedOptimization::tested(narrowed, test));
         let extents = self.extents(target, origin)?;
         let mut pieces = count(&extents);
         self.nest(&extents, true, origin, out, &mut |this, coordinates, out| {
@@ -235,7 +235,8 @@ impl Lower {
         };
         let pieces = |this: &mut Self, unroll: bool, out: &mut Out| {
             let tested = if unroll { &inside[..] } else { &[] };
-            let losses = [Loss::tested(narrowed, &[]), Loss::tested(narrowed, tested)];
+            let losses =
+                [MissedOptimization::tested(narrowed, &[]), MissedOptimization::tested(narrowed, tested)];
             this.nest(&rounds, unroll, origin, out, &mut |this, round, out| {
                 let mut guard = guard.clone();
                 let mut coordinates = Vec::new();
@@ -292,7 +293,7 @@ impl Lower {
         destination: (&View, &[Index]),
         source: (&View, &[Index]),
         asynchronous: bool,
-        losses: &[Loss; 2],
+        losses: &[MissedOptimization; 2],
         origin: Origin,
         out: &mut Out,
     ) -> Result<i64, Failed> {
@@ -368,7 +369,7 @@ impl Lower {
         (destination, to): (&View, &[Index]),
         (source, from): (&View, &[Index]),
         asynchronous: bool,
-        (steps, losses): (&[i64], &[Loss; 2]),
+        (steps, losses): (&[i64], &[MissedOptimization; 2]),
         origin: Origin,
         out: &mut Out,
     ) -> Result<i64, Failed> {

@@ -8,10 +8,10 @@ mod walk;
 mod words;
 
 use super::check::Checked;
-use super::ir::Degradation;
+use super::ir::RemarkKind;
 use super::origin::{Errors, KernelError, Origin, Position};
-pub use super::program::Means;
-use super::program::{Access, Loss, Reason, Space};
+pub use super::program::Transport;
+use super::program::{Access, MissedOptimization, Reason, Space};
 use std::fmt;
 use words::Words;
 
@@ -56,11 +56,11 @@ pub struct Explained {
     /// Whether it is written.
     pub writes: bool,
     /// What moves the bytes.
-    pub means: Means,
+    pub means: Transport,
     /// Bytes that a thread moves at once. For a box of TMA, the whole box; for the matrix units 0, which says nothing.
     pub bytes: u32,
     /// What it lost.
-    pub degraded: Vec<Degraded>,
+    pub degraded: Vec<Remark>,
     origin: Origin,
 }
 
@@ -78,7 +78,7 @@ impl Explained {
 /// What an access lost, and why.
 ///
 /// ```
-/// # use layout_compiler::{ParamSet, Promises, compile, explain, Degradation};
+/// # use layout_compiler::{ParamSet, Promises, compile, explain, RemarkKind};
 /// # use layout_cuda::tiled_kernel;
 /// #[tiled_kernel(block = [32], grid = [M])]
 /// fn doubled<const M: usize, const K: usize>(x: &mut LayoutTensor<f32, RowMajor<M, K>>) {
@@ -88,15 +88,15 @@ impl Explained {
 /// }
 /// let explanation = explain(&compile(&doubled::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?);
 /// let lost = &explanation.accesses[0].degraded[0];
-/// assert_eq!(lost.what, Degradation::Narrowed);
+/// assert_eq!(lost.what, RemarkKind::Narrowed);
 /// assert!(lost.reason.contains("`K * block_idx.x` is not known to be a multiple of 4"), "{explanation}");
 /// assert_eq!(lost.help, "promise it: `require(K % 4 == 0)`, or `variant_if(K % 4 == 0)`");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Degraded {
+pub struct Remark {
     /// What was lost.
-    pub what: Degradation,
+    pub what: RemarkKind,
     /// Why, with the numbers.
     pub reason: String,
     /// The way out.
@@ -129,7 +129,7 @@ pub fn explain(checked: &Checked) -> Explanation {
             Space::Shared { .. } | Space::Remote { .. } => true,
         };
         let bytes = match means {
-            Means::Tma | Means::MatrixUnits => 0,
+            Transport::Tma | Transport::MatrixUnits => 0,
             _ => place.elem.bytes() * access.width,
         };
         let origin = access.origin;
@@ -146,8 +146,8 @@ pub fn explain(checked: &Checked) -> Explanation {
 }
 
 /// What an access lost. A condition on shared memory is not counted as a mask: it comes from the kernel's own shape.
-fn degraded(words: &Words<'_>, access: &Access, shared: bool) -> Vec<Degraded> {
-    let Loss { narrowed, synchronous, guards, once } = &access.loss;
+fn degraded(words: &Words<'_>, access: &Access, shared: bool) -> Vec<Remark> {
+    let MissedOptimization { narrowed, synchronous, guards, once } = &access.loss;
     let mut out = Vec::new();
     let elem = words.elem(access).bytes();
     let got = access.width * elem;
@@ -155,7 +155,7 @@ fn degraded(words: &Words<'_>, access: &Access, shared: bool) -> Vec<Degraded> {
     if let Some((wanted, reason)) = narrowed {
         let (reason, help) = words.reason(reason);
         let reason = format!("{got} {} at once where {} could: {reason}", moves(got), wanted * elem);
-        out.push(Degraded { what: Degradation::Narrowed, reason, help });
+        out.push(Remark { what: RemarkKind::Narrowed, reason, help });
     }
     if let Some(reason) = synchronous {
         let (mut text, mut help) = words.reason(reason);
@@ -165,14 +165,14 @@ fn degraded(words: &Words<'_>, access: &Access, shared: bool) -> Vec<Degraded> {
             text = format!("{text}: {}", cause.0);
             help = cause.1;
         }
-        out.push(Degraded { what: Degradation::Synchronous, reason: text, help });
+        out.push(Remark { what: RemarkKind::Synchronous, reason: text, help });
     }
     let masks: Vec<_> = access.mask.iter().chain(guards).collect();
     if !masks.is_empty() && !shared {
         let (conditions, help) = words.mask(&masks);
         let tested = if *once { ", tested once for the whole tile" } else { "" };
         let reason = format!("{conditions} not proved{tested}");
-        out.push(Degraded { what: Degradation::Masked, reason, help });
+        out.push(Remark { what: RemarkKind::Masked, reason, help });
     }
     out
 }
@@ -208,10 +208,10 @@ impl fmt::Display for Explanation {
             write!(f, "  {at:>8}  {:width$}  {space} {way:5}  ", access.tensor)?;
             match (access.bytes, access.means) {
                 (0, means) => writeln!(f, "{means}")?,
-                (bytes, Means::Thread) => writeln!(f, "{bytes} bytes")?,
+                (bytes, Transport::Thread) => writeln!(f, "{bytes} bytes")?,
                 (bytes, means) => writeln!(f, "{bytes} bytes, {means}")?,
             }
-            for Degraded { what, reason, help } in &access.degraded {
+            for Remark { what, reason, help } in &access.degraded {
                 writeln!(f, "            {what}: {reason}")?;
                 writeln!(f, "            = help: {help}")?;
             }
@@ -220,16 +220,16 @@ impl fmt::Display for Explanation {
     }
 }
 
-impl fmt::Display for Means {
+impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Means::Thread => "by the thread",
-            Means::Atomic => "atomic",
-            Means::CopyAsync => "asynchronous",
-            Means::Tma => "a box, by TMA",
-            Means::Matrix => "by matrices",
-            Means::MatrixUnits => "by the matrix units",
-            Means::ToAnotherBlock => "to another block, asynchronous",
+            Transport::Thread => "by the thread",
+            Transport::Atomic => "atomic",
+            Transport::CopyAsync => "asynchronous",
+            Transport::Tma => "a box, by TMA",
+            Transport::Matrix => "by matrices",
+            Transport::MatrixUnits => "by the matrix units",
+            Transport::RemoteShared => "to another block, asynchronous",
         })
     }
 }

@@ -1,14 +1,14 @@
 //! The accesses of a body, each with what moves its bytes.
 
-use super::Means;
+use super::Transport;
 use crate::program::{Access, AtomicChange, Operation, Part, Statement, StatementKind, walk};
 
 /// Shows each access, and whether it writes.
 pub(super) fn accesses<'a>(
     list: &'a [Statement<Access, Operation>],
-    see: &mut impl FnMut(&'a Access, Means, bool),
+    see: &mut impl FnMut(&'a Access, Transport, bool),
 ) {
-    let (mut means, mut writes, mut updated) = (Means::Thread, true, None);
+    let (mut means, mut writes, mut updated) = (Transport::Thread, true, None);
     walk::statements(list, &mut |part| match part {
         Part::Statement(one) => {
             (means, writes, updated) = (means_of(&one.kind), !only_reads(&one.kind), updated_by(&one.kind));
@@ -16,7 +16,7 @@ pub(super) fn accesses<'a>(
         // The write of an atomic operation reports its read, too.
         Part::Read(access) if updated.is_some_and(|target| std::ptr::eq(target, access)) => {}
         // What an atomic operation takes is read by the thread.
-        Part::Read(access) if means == Means::Atomic => see(access, Means::Thread, false),
+        Part::Read(access) if means == Transport::Atomic => see(access, Transport::Thread, false),
         Part::Read(access) => see(access, means, false),
         Part::Write(access) => see(access, means, writes),
         _ => {}
@@ -34,9 +34,9 @@ fn only_reads(kind: &StatementKind<Access, Operation>) -> bool {
 }
 
 /// What moves the bytes of a statement's accesses.
-fn means_of(kind: &StatementKind<Access, Operation>) -> Means {
+fn means_of(kind: &StatementKind<Access, Operation>) -> Transport {
     match kind {
-        StatementKind::Atomic { .. } => Means::Atomic,
+        StatementKind::Atomic { .. } => Transport::Atomic,
         StatementKind::Operation(operation) => operation.means(),
         StatementKind::Let(..)
         | StatementKind::LetIndex(..)
@@ -51,6 +51,6 @@ fn means_of(kind: &StatementKind<Access, Operation>) -> Means {
         | StatementKind::Break
         | StatementKind::Continue
         | StatementKind::Barrier(_)
-        | StatementKind::SetMaxRegisters { .. } => Means::Thread,
+        | StatementKind::SetMaxRegisters { .. } => Transport::Thread,
     }
 }

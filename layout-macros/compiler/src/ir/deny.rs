@@ -7,12 +7,12 @@ wire! {
     /// What an access can lose on its way to code; `deny(..)` in the attribute makes it an error.
     ///
     /// ```
-    /// use layout_compiler::Degradation;
-    /// assert_eq!(Degradation::from_name("narrowed"), Some(Degradation::Narrowed));
-    /// assert_eq!(Degradation::Synchronous.to_string(), "synchronous");
+    /// use layout_compiler::RemarkKind;
+    /// assert_eq!(RemarkKind::from_name("narrowed"), Some(RemarkKind::Narrowed));
+    /// assert_eq!(RemarkKind::Synchronous.to_string(), "synchronous");
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub enum Degradation {
+    pub enum RemarkKind {
         /// Fewer elements move at once than were asked for, or than lie side by side.
         Narrowed,
         /// A condition that is not proved stands around it.
@@ -22,26 +22,26 @@ wire! {
     }
 }
 
-impl Degradation {
+impl RemarkKind {
     /// All of them.
-    pub const ALL: [Degradation; 3] = [Degradation::Narrowed, Degradation::Masked, Degradation::Synchronous];
+    pub const ALL: [RemarkKind; 3] = [RemarkKind::Narrowed, RemarkKind::Masked, RemarkKind::Synchronous];
 
     /// The word in the attribute.
     pub const fn name(self) -> &'static str {
         match self {
-            Degradation::Narrowed => "narrowed",
-            Degradation::Masked => "masked",
-            Degradation::Synchronous => "synchronous",
+            RemarkKind::Narrowed => "narrowed",
+            RemarkKind::Masked => "masked",
+            RemarkKind::Synchronous => "synchronous",
         }
     }
 
     /// The one of that word.
-    pub fn from_name(name: &str) -> Option<Degradation> {
-        Degradation::ALL.into_iter().find(|one| one.name() == name)
+    pub fn from_name(name: &str) -> Option<RemarkKind> {
+        RemarkKind::ALL.into_iter().find(|one| one.name() == name)
     }
 }
 
-impl fmt::Display for Degradation {
+impl fmt::Display for RemarkKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

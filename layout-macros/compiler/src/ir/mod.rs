@@ -14,7 +14,7 @@ mod walk;
 
 pub use walk::Seen;
 
-pub use deny::Degradation;
+pub use deny::RemarkKind;
 pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
 pub use statement::{Annotation, Block, Pattern, Statement, StatementKind};
 
@@ -62,7 +62,7 @@ wire! {
         /// `fast_math = true`: the compiler takes approximations of functions and quotients, and flushes subnormal numbers.
         pub fast_math: Option<ExprId>,
         /// `deny(narrowed, masked)`: what no access may lose in the variant whose promises all hold.
-        pub deny: Vec<Degradation>,
+        pub deny: Vec<RemarkKind>,
         /// `cooperative = true`: all blocks of the grid run at the same time, and may wait for each other.
         pub cooperative: Option<ExprId>,
         /// `require(c, ..)`: launch refuses where one is false.

@@ -1,6 +1,6 @@
 //! One access to memory: which elements, where it is masked, and what is claimed of it.
 
-use super::{Loss, Mask, PlaceId, Value};
+use super::{Mask, MissedOptimization, PlaceId, Value};
 use crate::elem::{Constant, Elem};
 use crate::index::{Index, VarId};
 use crate::origin::Origin;
@@ -31,7 +31,7 @@ pub struct Access {
     /// How the caches are to keep it, of an argument's elements.
     pub hint: Option<Hint>,
     /// What it could have been and is not; no part of the text.
-    pub loss: Loss,
+    pub loss: MissedOptimization,
     /// Where in the kernel's source.
     pub origin: Origin,
 }

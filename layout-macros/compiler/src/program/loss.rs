@@ -9,7 +9,7 @@ use crate::index::Index;
 
 /// What the kernel asked for, or could have had for nothing, and did not get.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Loss {
+pub struct MissedOptimization {
     /// So many elements could move at once, and fewer do.
     pub narrowed: Option<(u32, Reason)>,
     /// The copy was to be asynchronous and is not.
@@ -20,11 +20,11 @@ pub struct Loss {
     pub once: bool,
 }
 
-impl Loss {
+impl MissedOptimization {
     /// Of a piece of a copy that is narrowed so and stands under one test for all of it; under none where that is empty.
-    pub fn tested(narrowed: &Option<(u32, Reason)>, test: &[Comparison]) -> Loss {
+    pub fn tested(narrowed: &Option<(u32, Reason)>, test: &[Comparison]) -> MissedOptimization {
         let (narrowed, guards) = (narrowed.clone(), test.to_vec());
-        Loss { narrowed, guards, once: !test.is_empty(), synchronous: None }
+        MissedOptimization { narrowed, guards, once: !test.is_empty(), synchronous: None }
     }
 }
 

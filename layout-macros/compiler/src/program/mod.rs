@@ -43,7 +43,7 @@ pub use atomic::*;
 pub use collective::*;
 pub use loss::*;
 pub use matrix::*;
-pub use operation::Means;
+pub use operation::Transport;
 pub use operation::*;
 pub use place::*;
 pub use signal::*;

@@ -58,15 +58,15 @@ pub enum Operation {
 /// What moves the bytes of an access.
 ///
 /// ```
-/// # use layout_compiler::{ParamSet, ParamValue, Promises, compile, explain, Means};
+/// # use layout_compiler::{ParamSet, ParamValue, Promises, compile, explain, Transport};
 /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let explanation = explain(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
-/// assert!(explanation.accesses.iter().all(|access| access.means == Means::Thread));
+/// assert!(explanation.accesses.iter().all(|access| access.means == Transport::Thread));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
+pub enum Transport {
     /// A load or a store of a thread.
     Thread,
     /// An atomic operation of a thread.
@@ -80,19 +80,21 @@ pub enum Means {
     /// The matrix units read shared memory by themselves.
     MatrixUnits,
     /// `st.async`, to another block of the cluster.
-    ToAnotherBlock,
+    RemoteShared,
 }
 
 impl Operation {
     /// What moves the bytes of its accesses.
-    pub fn means(&self) -> Means {
+    pub fn means(&self) -> Transport {
         match self {
-            Operation::AsyncCopy { .. } => Means::CopyAsync,
-            Operation::TensorLoad(_) | Operation::TensorStore(_) | Operation::PrefetchMap(_) => Means::Tma,
-            Operation::RemoteStore(_) => Means::ToAnotherBlock,
-            Operation::Wgmma(_) => Means::MatrixUnits,
-            Operation::LoadMatrix(_) | Operation::StoreMatrix(_) => Means::Matrix,
-            Operation::Move { .. } | Operation::Mma(_) => Means::Thread,
+            Operation::AsyncCopy { .. } => Transport::CopyAsync,
+            Operation::TensorLoad(_) | Operation::TensorStore(_) | Operation::PrefetchMap(_) => {
+                Transport::Tma
+            }
+            Operation::RemoteStore(_) => Transport::RemoteShared,
+            Operation::Wgmma(_) => Transport::MatrixUnits,
+            Operation::LoadMatrix(_) | Operation::StoreMatrix(_) => Transport::Matrix,
+            Operation::Move { .. } | Operation::Mma(_) => Transport::Thread,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Law: an array is a value, as in Rust. One that is bound by `let mut` lies in registers (`registers.rs`); read as a whole
 //! it is a copy. An index is proved to be in range, or refused: Rust would panic there, and a kernel cannot.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};
 use crate::elem::Elem;
 use crate::index::Index;
@@ -18,13 +18,13 @@ pub(super) const MAX_COMPARED: i64 = 64;
 
 impl Evaluator<'_> {
     /// `[value; count]`
-    pub(super) fn repeat(&mut self, value: ExprId, count: ExprId, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn repeat(&mut self, value: ExprId, count: ExprId, origin: Origin) -> Outcome<StaticValue> {
         let (value, count) = (self.expr(value), self.expr(count)?);
         let count = self.expect_index(count, origin)?;
         match count.as_constant() {
             Some(count @ 0..=MAX_ELEMENTS) => {
                 let value = self.hold("element", value?, origin);
-                Ok(Datum::Array(vec![value; count as usize]))
+                Ok(StaticValue::Array(vec![value; count as usize]))
             }
             Some(count) => self.fail_help(
                 origin,
@@ -51,13 +51,18 @@ impl Evaluator<'_> {
     }
 
     /// `array[index]`
-    pub(super) fn element_of(&mut self, array: ExprId, index: ExprId, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn element_of(
+        &mut self,
+        array: ExprId,
+        index: ExprId,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let mut operands = self.exprs(&[array, index])?.into_iter();
         let (array, index) = (operands.next().ok_or(Failed)?, operands.next().ok_or(Failed)?);
         let index = self.expect_index(index, origin)?;
         let parts = match array {
-            Datum::Array(parts) => parts,
-            Datum::View(view) => {
+            StaticValue::Array(parts) => parts,
+            StaticValue::View(view) => {
                 let rank = view.rank();
                 return self.fail_help(
                     origin,
@@ -74,67 +79,74 @@ impl Evaluator<'_> {
         if let Some(number) = index.as_constant() {
             return parts.get(number as usize).cloned().ok_or(Failed);
         }
-        if self.ask_element(&index) {
+        if self.request_unroll_of_element(&index) {
             return Err(Failed);
         }
         self.chosen_of(parts, &index, origin)
     }
 
     /// `array.len()`
-    pub(super) fn length_of(&mut self, array: ExprId, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn length_of(&mut self, array: ExprId, origin: Origin) -> Outcome<StaticValue> {
         let len = match self.spot(array, origin) {
             Some(spot) => spot?.len(),
             None => match self.expr(array)? {
-                Datum::Array(parts) => Some(parts.len() as i64),
-                Datum::View(_) => {
+                StaticValue::Array(parts) => Some(parts.len() as i64),
+                StaticValue::View(_) => {
                     return self.fail_help(
                         origin,
                         "a tensor is no array: it has an extent for each mode",
                         "an extent is `x.dim(0)`, an element `x[[i]]`: `for i in 0..x.dim(0) { .. x[[i]] .. }`",
                     );
                 }
-                Datum::Unknown => return Err(Failed),
+                StaticValue::Unknown => return Err(Failed),
                 other => return self.fail(origin, format!("{} has no elements", other.kind())),
             },
         };
         match len {
-            Some(len) => Ok(Datum::Index(Index::constant(len))),
+            Some(len) => Ok(StaticValue::Index(Index::constant(len))),
             None => self.fail(origin, "only an array has a length"),
         }
     }
 
     /// The element at an index known at run time: one comparison for each element but the last.
-    pub(super) fn chosen_of(&mut self, parts: Vec<Datum>, index: &Index, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn chosen_of(
+        &mut self,
+        parts: Vec<StaticValue>,
+        index: &Index,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         if parts.len() as i64 > MAX_COMPARED {
             return self.too_many_compared(parts.len() as i64, origin);
         }
-        let tuples = matches!(parts.first(), Some(Datum::Tuple(_)));
+        let tuples = matches!(parts.first(), Some(StaticValue::Tuple(_)));
         // Of arrays and tuples within: element by element.
-        let inner = |part: &Datum| match part {
-            Datum::Array(inner) if !tuples => Some(inner.len()),
-            Datum::Tuple(inner) if tuples => Some(inner.len()),
+        let inner = |part: &StaticValue| match part {
+            StaticValue::Array(inner) if !tuples => Some(inner.len()),
+            StaticValue::Tuple(inner) if tuples => Some(inner.len()),
             _ => None,
         };
         if let Some(len) = parts.first().and_then(inner)
             && parts.iter().all(|part| inner(part) == Some(len))
         {
             let column = |at: usize| {
-                let of = |part: &Datum| match part {
-                    Datum::Array(inner) | Datum::Tuple(inner) => inner[at].clone(),
+                let of = |part: &StaticValue| match part {
+                    StaticValue::Array(inner) | StaticValue::Tuple(inner) => inner[at].clone(),
                     other => other.clone(),
                 };
-                parts.iter().map(of).collect::<Vec<Datum>>()
+                parts.iter().map(of).collect::<Vec<StaticValue>>()
             };
-            let columns: Vec<Vec<Datum>> = (0..len).map(column).collect();
+            let columns: Vec<Vec<StaticValue>> = (0..len).map(column).collect();
             let chosen = columns.into_iter().map(|column| self.chosen_of(column, index, origin));
-            let chosen = chosen.collect::<Outcome<Vec<Datum>>>()?;
-            return Ok(if tuples { Datum::Tuple(chosen) } else { Datum::Array(chosen) });
+            let chosen = chosen.collect::<Outcome<Vec<StaticValue>>>()?;
+            return Ok(if tuples { StaticValue::Tuple(chosen) } else { StaticValue::Array(chosen) });
         }
-        let indices = parts.iter().all(|part| matches!(part, Datum::Index(_)));
+        let indices = parts.iter().all(|part| matches!(part, StaticValue::Index(_)));
         let mut rest = None;
         for (number, part) in parts.into_iter().enumerate().rev() {
             let part = match part {
-                Datum::Index(part) if indices => Datum::Scalar(Value::Index(part, Elem::I64), Elem::I64),
+                StaticValue::Index(part) if indices => {
+                    StaticValue::Scalar(Value::Index(part, Elem::I64), Elem::I64)
+                }
                 part => part,
             };
             rest = Some(match rest {
@@ -144,13 +156,13 @@ impl Evaluator<'_> {
                     let right = Index::constant(number as i64);
                     let comparison = Comparison { op: BinaryOp::Eq, left: index.clone(), right };
                     let condition = Box::new(Value::Compare(comparison));
-                    Datum::Scalar(Value::Select(condition, Box::new(then), Box::new(otherwise)), elem)
+                    StaticValue::Scalar(Value::Select(condition, Box::new(then), Box::new(otherwise)), elem)
                 }
             });
         }
         match rest {
-            Some(Datum::Scalar(value, elem)) if indices => {
-                Ok(Datum::Index(self.index_from_value(value, elem, origin)))
+            Some(StaticValue::Scalar(value, elem)) if indices => {
+                Ok(StaticValue::Index(self.index_from_value(value, elem, origin)))
             }
             Some(chosen) => Ok(chosen),
             None => Err(Failed),
@@ -162,7 +174,7 @@ impl Evaluator<'_> {
             return Ok(());
         }
         if index.as_constant().is_none()
-            && (self.ask_element(index) || self.ask_to_come_round(index, len as i64))
+            && (self.request_unroll_of_element(index) || self.require_below(index, len as i64))
         {
             return Err(Failed);
         }

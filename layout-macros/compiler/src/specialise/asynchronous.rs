@@ -1,6 +1,6 @@
 //! TMA, matrix products of a warpgroup, and the waits and fences that order them: what these words mean.
 
-use super::datum::{Datum, LayoutDatum};
+use super::datum::{LayoutDatum, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileOperation;
 use super::vocabulary::Call;
@@ -21,16 +21,16 @@ const GROUP: i64 = 128;
 
 impl Evaluator<'_> {
     /// A word about asynchronous work, or about who does it.
-    pub(super) fn asynchronous(&mut self, call: Call<'_>) -> Outcome<Datum> {
+    pub(super) fn asynchronous(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
         let Call { word: intrinsic, values, origin, .. } = call;
         let name = intrinsic.name();
         let mut values = values.into_iter();
-        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let mut next = || values.next().unwrap_or(StaticValue::Unknown);
         let signal = match intrinsic {
             Intrinsic::WarpGroup => {
                 let thread = self.linear_thread(origin)?;
                 let group = self.tables.atoms.div(&thread, &Index::constant(GROUP));
-                return Ok(Datum::Index(self.index(origin, group)?));
+                return Ok(StaticValue::Index(self.index(origin, group)?));
             }
             Intrinsic::ClusterRank => return self.cluster_rank(origin),
             Intrinsic::MapSharedRank => {
@@ -104,8 +104,8 @@ impl Evaluator<'_> {
             }
             Intrinsic::Stage | Intrinsic::Phase | Intrinsic::Advance => {
                 let (stage, phase, stages) = match next() {
-                    Datum::Pipeline(stage, phase, stages) => (stage, phase, stages),
-                    Datum::Unknown => return Err(Failed),
+                    StaticValue::Pipeline(stage, phase, stages) => (stage, phase, stages),
+                    StaticValue::Unknown => return Err(Failed),
                     other => {
                         let message =
                             format!("`{name}` applies to a state of a pipeline, not to {}", other.kind());
@@ -113,8 +113,8 @@ impl Evaluator<'_> {
                     }
                 };
                 return match intrinsic {
-                    Intrinsic::Stage => Ok(Datum::Index(self.read_index(stage))),
-                    Intrinsic::Phase => Ok(Datum::Index(self.read_index(phase))),
+                    Intrinsic::Stage => Ok(StaticValue::Index(self.read_index(stage))),
+                    Intrinsic::Phase => Ok(StaticValue::Index(self.read_index(phase))),
                     _ => self.advance(stage, phase, stages, origin),
                 };
             }
@@ -169,7 +169,7 @@ impl Evaluator<'_> {
     }
 
     /// The block's place in its cluster, `x` fastest.
-    fn cluster_rank(&mut self, origin: Origin) -> Outcome<Datum> {
+    fn cluster_rank(&mut self, origin: Origin) -> Outcome<StaticValue> {
         let mut rank = Index::constant(0);
         let mut stride = 1i64;
         for axis in 0..3u32 {
@@ -183,11 +183,11 @@ impl Evaluator<'_> {
             }
             stride *= count;
         }
-        Ok(Datum::Index(rank))
+        Ok(StaticValue::Index(rank))
     }
 
     /// A place that stands for another block's, and the variable that holds that block's rank.
-    fn map_shared_rank(&mut self, view: View, rank: &Index, origin: Origin) -> Outcome<Datum> {
+    fn map_shared_rank(&mut self, view: View, rank: &Index, origin: Origin) -> Outcome<StaticValue> {
         let place = self.tables.place(view.place).clone();
         let blocks: u32 = self.cluster.iter().product();
         let range = self.tables.atoms.range(rank);
@@ -212,11 +212,16 @@ impl Evaluator<'_> {
         let id = PlaceId(self.tables.places.len() as u32);
         self.tables.places.push(Place { space: Space::Remote { of: view.place, rank: var }, ..place });
         let offset = self.index(origin, view.full_offset())?;
-        Ok(Datum::View(View { place: id, pointer: None, offset, ..view }))
+        Ok(StaticValue::View(View { place: id, pointer: None, offset, ..view }))
     }
 
     /// The array, and its making by the block's first threads.
-    fn mbarriers(&mut self, count: Datum, arrivals: Datum, origin: Origin) -> Outcome<Datum> {
+    fn mbarriers(
+        &mut self,
+        count: StaticValue,
+        arrivals: StaticValue,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let count = self.number(count, 1024, "the number of mbarriers", origin)?;
         let arrivals = self.number(arrivals, (1 << 20) - 1, "the arrivals of a phase", origin)?;
         if count == 0 || arrivals == 0 {
@@ -254,7 +259,7 @@ impl Evaluator<'_> {
             let first = Comparison { op, left: thread, right: Index::constant(right) };
             self.push(origin, StatementKind::If(Value::Compare(first), making, Vec::new()));
         }
-        Ok(Datum::Barriers(place, i64::from(count)))
+        Ok(StaticValue::Barriers(place, i64::from(count)))
     }
 
     /// The parity of a round: PTX takes 0 and 1 only, so what may be another number is taken modulo 2.
@@ -271,8 +276,8 @@ impl Evaluator<'_> {
         self.index(origin, rest)
     }
 
-    fn barrier_at(&mut self, barriers: Datum, at: Datum, origin: Origin) -> Outcome<Datum> {
-        let Datum::Barriers(place, count) = barriers else {
+    fn barrier_at(&mut self, barriers: StaticValue, at: StaticValue, origin: Origin) -> Outcome<StaticValue> {
+        let StaticValue::Barriers(place, count) = barriers else {
             return self.fail_help(
                 origin,
                 format!("`at` applies to mbarriers, not to {}", barriers.kind()),
@@ -282,7 +287,7 @@ impl Evaluator<'_> {
         let index = self.expect_index(at, origin)?;
         let range = self.tables.atoms.range(&index);
         if !self.is_within(&index, count) {
-            if self.ask_to_come_round(&index, count) {
+            if self.require_below(&index, count) {
                 return Err(Failed);
             }
             let name = self.tables.place(place).name.clone();
@@ -303,14 +308,14 @@ impl Evaluator<'_> {
                 format!("take the index modulo {count}"),
             );
         }
-        Ok(Datum::Barrier(BarrierAt { place, index }))
+        Ok(StaticValue::Barrier(BarrierAt { place, index }))
     }
 
-    fn barrier(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<BarrierAt> {
+    fn barrier(&mut self, datum: StaticValue, name: &str, origin: Origin) -> Outcome<BarrierAt> {
         match datum {
-            Datum::Barrier(barrier) => Ok(barrier),
-            Datum::Barriers(place, 1) => Ok(BarrierAt { place, index: Index::constant(0) }),
-            Datum::Unknown => Err(Failed),
+            StaticValue::Barrier(barrier) => Ok(barrier),
+            StaticValue::Barriers(place, 1) => Ok(BarrierAt { place, index: Index::constant(0) }),
+            StaticValue::Unknown => Err(Failed),
             other => {
                 let message = format!("`{name}` applies to an mbarrier, not to {}", other.kind());
                 self.fail_help(origin, message, "take one of them: `barriers.at(i)`")
@@ -319,7 +324,7 @@ impl Evaluator<'_> {
     }
 
     /// Two variables: the stage, and the phase, the number of rounds modulo 2.
-    fn pipeline(&mut self, stages: i64, origin: Origin) -> Outcome<Datum> {
+    fn pipeline(&mut self, stages: i64, origin: Origin) -> Outcome<StaticValue> {
         let mut declare = |name: &str, last: i64| {
             let var = self.variable(name, VariableKind::Index(Width::Int), true, origin);
             self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
@@ -328,11 +333,11 @@ impl Evaluator<'_> {
             var
         };
         let (stage, phase) = (declare("stage", stages - 1), declare("phase", 1));
-        Ok(Datum::Pipeline(stage, phase, stages))
+        Ok(StaticValue::Pipeline(stage, phase, stages))
     }
 
     /// `phase = (phase + (stage + 1) / stages) % 2; stage = (stage + 1) % stages;`
-    fn advance(&mut self, stage: VarId, phase: VarId, stages: i64, origin: Origin) -> Outcome<Datum> {
+    fn advance(&mut self, stage: VarId, phase: VarId, stages: i64, origin: Origin) -> Outcome<StaticValue> {
         let (at, old) = (self.read_index(stage), self.read_index(phase));
         let next = (|| Ok((at.plus(1)?, old.scale(-1)?.plus(1)?)))();
         let (next, turned) = self.index(origin, next)?;
@@ -343,12 +348,17 @@ impl Evaluator<'_> {
         self.push(origin, StatementKind::If(Value::Compare(last), around, on));
         self.forget(phase);
         self.forget(stage);
-        Ok(Datum::Unit)
+        Ok(StaticValue::Unit)
     }
 
     /// Registers of a thread for the warpgroup's `(64, n)`: row `lane / 4 + 8 h`, columns `8 j + 2 (lane % 4)` and the
     /// next are vector `(h, j)`.
-    pub(super) fn accumulator(&mut self, extents: &[i64], elem: Elem, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn accumulator(
+        &mut self,
+        extents: &[i64],
+        elem: Elem,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let (64, n @ 8..=256) = (extents.first().copied().unwrap_or(0), extents.get(1).copied().unwrap_or(0))
         else {
             let message = format!("an accumulator of extents {extents:?}");
@@ -366,8 +376,8 @@ impl Evaluator<'_> {
             Ok(layout) => layout,
             Err(error) => return self.fail(origin, error.to_string()),
         };
-        let datum = Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None });
-        let Datum::View(mut view) = self.allocate(datum, &[TypeRef::Elem(elem)], false, origin)? else {
+        let datum = StaticValue::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None });
+        let StaticValue::View(mut view) = self.allocate(datum, &[TypeRef::Elem(elem)], false, origin)? else {
             return Err(Failed);
         };
         self.tables.places[view.place.0 as usize].len = (n / 2) as u64;
@@ -375,6 +385,6 @@ impl Evaluator<'_> {
             .vectorize(&[1, 2], &mut |extent, by| extent.exact_div(by).ok_or(crate::index::IndexOverflow));
         view = self.index(origin, vectors)?;
         view.modes[1].stride = Index::constant(4);
-        Ok(Datum::View(view))
+        Ok(StaticValue::View(view))
     }
 }

@@ -1,13 +1,13 @@
 //! The attribute's entries and the arguments: what is known before the body runs.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};
 use crate::arch::{Arch, Feature};
 use crate::arith::gcd;
 use crate::elem::Elem;
 use crate::index::{Atom, Index, Range};
 use crate::ir::{
-    Argument, ArgumentKind, ArgumentLayout, BinaryOp, Degradation, ExprId, ExprKind, Special, TypeRef,
+    Argument, ArgumentKind, ArgumentLayout, BinaryOp, ExprId, ExprKind, RemarkKind, Special, TypeRef,
 };
 use crate::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::origin::Origin;
@@ -30,7 +30,7 @@ pub(crate) struct Head {
     /// Whether the compiler may take approximations everywhere.
     pub fast_math: bool,
     /// What no access of this variant may lose.
-    pub deny: Vec<Degradation>,
+    pub deny: Vec<RemarkKind>,
 }
 
 impl Evaluator<'_> {
@@ -230,7 +230,7 @@ impl Evaluator<'_> {
             }
             BinaryOp::Eq => {
                 let mut value = |id: ExprId| match self.expr(id) {
-                    Ok(Datum::Index(index)) => Some(index),
+                    Ok(StaticValue::Index(index)) => Some(index),
                     _ => None,
                 };
                 let (form, modulus) = match &kernel.expr(*left).kind {
@@ -362,13 +362,13 @@ impl Evaluator<'_> {
             return Ok(left);
         }
         match self.expr(id)? {
-            Datum::Bool(true) => Ok(vec![]),
-            Datum::Bool(false) => {
+            StaticValue::Bool(true) => Ok(vec![]),
+            StaticValue::Bool(false) => {
                 let text = self.describe(id);
                 self.fail(origin, format!("`{text}` never holds for {}", self.params.key()))
             }
-            Datum::Scalar(Value::Compare(comparison), Elem::Bool) => Ok(vec![comparison]),
-            Datum::Unknown => Err(Failed),
+            StaticValue::Scalar(Value::Compare(comparison), Elem::Bool) => Ok(vec![comparison]),
+            StaticValue::Unknown => Err(Failed),
             other => self.fail_help(
                 origin,
                 format!("expected a comparison of dimensions, found {}", other.kind()),
@@ -403,19 +403,19 @@ impl Evaluator<'_> {
                     let layout = self.layout(*layout, extents.len(), argument)?;
                     let view =
                         self.tensor(number as u32, elem, layout, extents, *mutable, argument.origin)?;
-                    self.arguments.push(Datum::View(view.0));
+                    self.arguments.push(StaticValue::View(view.0));
                     PlanArgumentKind::Tensor { elem, mutable: *mutable, layout, extents: view.1 }
                 }
                 ArgumentKind::Scalar(ty) => match self.elem(*ty, argument.origin)? {
                     Some(elem) => {
-                        self.arguments.push(Datum::Scalar(Value::Argument(number as u32, elem), elem));
+                        self.arguments.push(StaticValue::Scalar(Value::Argument(number as u32, elem), elem));
                         // Places are numbered as arguments are, so a scalar takes an empty one.
                         self.empty_place(&argument.name, number as u32, elem, argument.origin);
                         PlanArgumentKind::Scalar(elem)
                     }
                     None => {
                         let index = self.index_argument(number as u32, *ty);
-                        self.arguments.push(Datum::Index(index));
+                        self.arguments.push(StaticValue::Index(index));
                         self.empty_place(&argument.name, number as u32, Elem::I64, argument.origin);
                         PlanArgumentKind::Index
                     }
@@ -433,10 +433,10 @@ impl Evaluator<'_> {
     }
 
     /// An argument in the attribute, before the body's arguments are there: a launch has the numbers of those that are indices.
-    pub(super) fn argument_of_launch(&mut self, number: u32, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn argument_of_launch(&mut self, number: u32, origin: Origin) -> Outcome<StaticValue> {
         match self.kernel.arguments.get(number as usize).map(|argument| &argument.kind) {
             Some(ArgumentKind::Scalar(ty @ (TypeRef::Usize | TypeRef::Isize))) if self.host => {
-                Ok(Datum::Index(self.index_argument(number, *ty)))
+                Ok(StaticValue::Index(self.index_argument(number, *ty)))
             }
             _ => self.fail(origin, "arguments have no value outside the kernel's body"),
         }

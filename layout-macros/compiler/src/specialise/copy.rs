@@ -3,7 +3,7 @@
 //! Law: both sides have the same elements, mode by mode; modes of one element do not count. Where only one side is
 //! vectorised, the other is taken in the same vectors.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileOperation;
 use crate::elem::Elem;
@@ -23,7 +23,7 @@ impl Evaluator<'_> {
         threads: Option<Layout>,
         asynchronous: bool,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let (destination, source) = self.alike(destination, source, origin)?;
         self.same_shape(&destination, &source, origin)?;
         if let Some(threads) = &threads {
@@ -53,7 +53,7 @@ impl Evaluator<'_> {
                 asynchronous,
             }),
         );
-        Ok(Datum::View(destination))
+        Ok(StaticValue::View(destination))
     }
 
     /// Both sides in the same vectors, where one side of a copy is vectorised and the other, of as many elements, is not.
@@ -135,7 +135,7 @@ impl Evaluator<'_> {
         source: View,
         elem: Option<Elem>,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let (space, own) = {
             let place = self.tables.place(source.place);
             (place.space, place.elem)
@@ -146,7 +146,7 @@ impl Evaluator<'_> {
         if space != Space::Local && elem.is_some_and(|elem| elem != own) && vectors {
             // Loaded by vectors first, then converted in registers.
             let loaded = self.copy_to_local(source, None, origin)?;
-            let Datum::View(loaded) = loaded else { return Err(Failed) };
+            let StaticValue::View(loaded) = loaded else { return Err(Failed) };
             return self.copy_to_local(loaded, elem, origin);
         }
         let mut shape = Vec::new();
@@ -165,7 +165,7 @@ impl Evaluator<'_> {
         }
         let layout = self.compact(shape, true, origin)?;
         let elem = elem.unwrap_or(self.tables.place(source.place).elem);
-        let Datum::View(whole) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
+        let StaticValue::View(whole) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
             return Err(Failed);
         };
         let lanes: Vec<i64> = source.modes.iter().map(|mode| mode.lanes).collect();
@@ -175,10 +175,14 @@ impl Evaluator<'_> {
         let destination = self.index(origin, destination)?;
         let copy = TileOperation::Copy { destination, source, threads: None, asynchronous: false };
         self.push(origin, StatementKind::Operation(copy));
-        Ok(Datum::View(whole))
+        Ok(StaticValue::View(whole))
     }
 
-    pub(super) fn outer_product(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn outer_product(
+        &mut self,
+        mut values: Vec<StaticValue>,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let name = "outer_product_acc";
         let right = self.view(values.remove(2), name, origin)?;
         let left = self.view(values.remove(1), name, origin)?;

@@ -1,6 +1,6 @@
 //! What an expression of the kernel language evaluates to while a kernel is specialised.
 
-use super::registers::Spot;
+use super::registers::LValue;
 use super::tile::TileAccess;
 use crate::elem::Elem;
 use crate::index::{Index, VarId};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 /// A value known now, or the code that makes it later.
 #[derive(Clone, Debug)]
-pub(super) enum Datum {
+pub(super) enum StaticValue {
     /// `()`
     Unit,
     /// An index; a number where all of it is known.
@@ -25,9 +25,9 @@ pub(super) enum Datum {
     /// A value of a thread.
     Scalar(Value<TileAccess>, Elem),
     /// `(a, b)`
-    Tuple(Vec<Datum>),
+    Tuple(Vec<StaticValue>),
     /// `[a, b]`
-    Array(Vec<Datum>),
+    Array(Vec<StaticValue>),
     /// A view.
     View(View),
     /// A layout: shape, strides, swizzle.
@@ -59,12 +59,12 @@ pub(super) struct LayoutDatum {
     pub swizzle_bytes: Option<u32>,
 }
 
-impl Datum {
+impl StaticValue {
     /// Whether it is a reference, or a tuple that holds one.
     pub(super) fn refers(&self) -> bool {
         match self {
-            Datum::Borrowed(_) => true,
-            Datum::Tuple(parts) => parts.iter().any(Datum::refers),
+            StaticValue::Borrowed(_) => true,
+            StaticValue::Tuple(parts) => parts.iter().any(StaticValue::refers),
             _ => false,
         }
     }
@@ -72,22 +72,22 @@ impl Datum {
     /// What a message calls it.
     pub(super) fn kind(&self) -> String {
         match self {
-            Datum::Unit => "nothing".into(),
-            Datum::Index(_) => "an index (usize)".into(),
-            Datum::Float(_) => "a float literal".into(),
-            Datum::Bool(_) | Datum::Scalar(_, Elem::Bool) => "a bool".into(),
-            Datum::Scalar(_, elem) => format!("a value of type {elem}"),
-            Datum::Tuple(_) => "a tuple".into(),
-            Datum::Array(_) => "an array".into(),
-            Datum::View(_) => "a tensor".into(),
-            Datum::Layout(_) => "a layout".into(),
-            Datum::Barriers(..) => "an array of mbarriers".into(),
-            Datum::Barrier(_) => "an mbarrier".into(),
-            Datum::Pipeline(..) => "a state of a pipeline".into(),
-            Datum::TensorCore(_) => "a matrix instruction".into(),
-            Datum::Function(..) => "a function".into(),
-            Datum::Borrowed(_) => "a `&mut`".into(),
-            Datum::Unknown => "an expression with an error".into(),
+            StaticValue::Unit => "nothing".into(),
+            StaticValue::Index(_) => "an index (usize)".into(),
+            StaticValue::Float(_) => "a float literal".into(),
+            StaticValue::Bool(_) | StaticValue::Scalar(_, Elem::Bool) => "a bool".into(),
+            StaticValue::Scalar(_, elem) => format!("a value of type {elem}"),
+            StaticValue::Tuple(_) => "a tuple".into(),
+            StaticValue::Array(_) => "an array".into(),
+            StaticValue::View(_) => "a tensor".into(),
+            StaticValue::Layout(_) => "a layout".into(),
+            StaticValue::Barriers(..) => "an array of mbarriers".into(),
+            StaticValue::Barrier(_) => "an mbarrier".into(),
+            StaticValue::Pipeline(..) => "a state of a pipeline".into(),
+            StaticValue::TensorCore(_) => "a matrix instruction".into(),
+            StaticValue::Function(..) => "a function".into(),
+            StaticValue::Borrowed(_) => "a `&mut`".into(),
+            StaticValue::Unknown => "an expression with an error".into(),
         }
     }
 }
@@ -96,13 +96,13 @@ impl Datum {
 #[derive(Clone, Debug)]
 pub(super) enum Binding {
     /// A value that does not change.
-    Value(Datum),
+    Value(StaticValue),
     /// A mutable element variable.
     Element(VarId),
     /// A mutable index variable.
     Index(VarId),
     /// A mutable array, or a place in one: registers.
-    Array(Spot),
+    Array(LValue),
     /// An element of a view that `&mut` borrowed.
     Memory(TileAccess),
     /// A mutable tuple: each part is a variable of its own.

@@ -3,7 +3,7 @@
 //! Law: a view of rank `n` takes `n` coordinates, and an offset made of them stays within 64 bits. A coordinate that is written as a number
 //! names an element wherever the extent is known. A reference is its element of the time at which it was made.
 
-use super::datum::{Binding, Datum};
+use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileAccess;
 use crate::elem::Elem;
@@ -16,7 +16,7 @@ use crate::view::View;
 
 impl Evaluator<'_> {
     /// `&mut place`: a place is handed on; so is a value that nothing can be assigned to.
-    pub(super) fn borrow(&mut self, place: ExprId, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn borrow(&mut self, place: ExprId, origin: Origin) -> Outcome<StaticValue> {
         if let ExprKind::Index(view, coordinates) = &self.kernel.expr(place).kind {
             let (mut access, _) = self.access_of(*view, coordinates, origin)?;
             // The place is that of now.
@@ -24,7 +24,7 @@ impl Evaluator<'_> {
             for index in &mut access.coordinates {
                 *index = self.settled(index, origin);
             }
-            return Ok(Datum::Borrowed(Box::new(Binding::Memory(access))));
+            return Ok(StaticValue::Borrowed(Box::new(Binding::Memory(access))));
         }
         if let Some(spot) = self.spot(place, origin) {
             let mut spot = spot?;
@@ -32,32 +32,32 @@ impl Evaluator<'_> {
             for (index, _) in &mut spot.at {
                 *index = self.settled(index, origin);
             }
-            return Ok(Datum::Borrowed(Box::new(Binding::Array(spot))));
+            return Ok(StaticValue::Borrowed(Box::new(Binding::Array(spot))));
         }
         match self.named(place).map(|(_, binding)| binding.clone()) {
             Some(Binding::Value(_) | Binding::Later(_)) | None => match self.expr(place)? {
                 // A view is a value that says where its elements are.
-                number @ (Datum::Index(_)
-                | Datum::Float(_)
-                | Datum::Bool(_)
-                | Datum::Scalar(..)
-                | Datum::Array(_)) => Ok(Datum::Borrowed(Box::new(Binding::Value(number)))),
+                number @ (StaticValue::Index(_)
+                | StaticValue::Float(_)
+                | StaticValue::Bool(_)
+                | StaticValue::Scalar(..)
+                | StaticValue::Array(_)) => Ok(StaticValue::Borrowed(Box::new(Binding::Value(number)))),
                 other => Ok(other),
             },
-            Some(binding) => Ok(Datum::Borrowed(Box::new(binding))),
+            Some(binding) => Ok(StaticValue::Borrowed(Box::new(binding))),
         }
     }
 
     /// The view, its coordinates checked against its rank.
     pub(super) fn place(
         &mut self,
-        view: Datum,
-        (written, coordinates): (&[ExprId], Vec<Datum>),
+        view: StaticValue,
+        (written, coordinates): (&[ExprId], Vec<StaticValue>),
         origin: Origin,
     ) -> Outcome<(TileAccess, Elem)> {
         let view = match view {
-            Datum::View(view) => view,
-            Datum::Unknown => return Err(Failed),
+            StaticValue::View(view) => view,
+            StaticValue::Unknown => return Err(Failed),
             other => return self.fail(origin, format!("{} cannot be indexed by coordinates", other.kind())),
         };
         let view = self.without_scope(view, "an element", origin)?;
@@ -141,16 +141,21 @@ impl Evaluator<'_> {
         Ok((self.index(origin, element)?, coordinates))
     }
 
-    pub(super) fn load(&mut self, view: ExprId, coordinates: &[ExprId], origin: Origin) -> Outcome<Datum> {
+    pub(super) fn load(
+        &mut self,
+        view: ExprId,
+        coordinates: &[ExprId],
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let (access, elem) = self.access_of(view, coordinates, origin)?;
         self.load_of(access, elem, origin)
     }
 
     /// The element's value.
-    pub(super) fn load_of(&mut self, access: TileAccess, elem: Elem, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn load_of(&mut self, access: TileAccess, elem: Elem, origin: Origin) -> Outcome<StaticValue> {
         match self.runs_in_registers(&access)? {
             true => self.register_of(access, elem, origin),
-            false => Ok(Datum::Scalar(Value::Load(Box::new(access)), elem)),
+            false => Ok(StaticValue::Scalar(Value::Load(Box::new(access)), elem)),
         }
     }
 
@@ -165,7 +170,7 @@ impl Evaluator<'_> {
             return self.fail(origin, "arrays are indexed at no place of the language");
         }
         let mut operands = self.exprs(&[&[view], coordinates].concat())?.into_iter();
-        let view = operands.next().unwrap_or(Datum::Unknown);
+        let view = operands.next().unwrap_or(StaticValue::Unknown);
         self.place(view, (coordinates, operands.collect()), origin)
     }
 
@@ -173,7 +178,7 @@ impl Evaluator<'_> {
     pub(super) fn coordinates(
         &mut self,
         view: &View,
-        datums: Vec<Datum>,
+        datums: Vec<StaticValue>,
         sizes: &[i64],
         origin: Origin,
     ) -> Outcome<Vec<Index>> {

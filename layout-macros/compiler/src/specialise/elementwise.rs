@@ -4,7 +4,7 @@
 //! Applied to indices a word gives an index where an index has that meaning. Otherwise it is computed as a `u64` (an `i64`
 //! where it may be negative), and its result is an index again.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem};
@@ -24,16 +24,16 @@ impl Evaluator<'_> {
     pub(super) fn elementwise(
         &mut self,
         function: Math,
-        values: Vec<Datum>,
+        values: Vec<StaticValue>,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let name = function.name();
         let same = |n: usize| n == 0 || function.operands().get(n - 1) == Some(&Type::Same);
         let indices: Option<Vec<Index>> = values
             .iter()
             .enumerate()
             .filter(|(n, _)| same(*n))
-            .map(|(_, value)| if let Datum::Index(index) = value { Some(index.clone()) } else { None })
+            .map(|(_, value)| if let StaticValue::Index(index) = value { Some(index.clone()) } else { None })
             .collect();
         if let Some(indices) = indices.filter(|_| function.domain() != Domain::Word) {
             return self.of_indices(function, indices, values, origin);
@@ -55,20 +55,20 @@ impl Evaluator<'_> {
         if self.host {
             return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
         }
-        Ok(Datum::Scalar(Value::Math(function, parts), result))
+        Ok(StaticValue::Scalar(Value::Math(function, parts), result))
     }
 
     /// The operands as values of the types that the word asks for, and the first one's type.
     fn operands(
         &mut self,
         function: Math,
-        values: Vec<Datum>,
+        values: Vec<StaticValue>,
         origin: Origin,
     ) -> Outcome<(Vec<Value<TileAccess>>, Elem)> {
         let name = function.name();
         let mut types = function.operands().iter().copied();
         let mut values = values.into_iter();
-        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let mut next = || values.next().unwrap_or(StaticValue::Unknown);
         let first = next();
         let (mut parts, elem) = if function.domain() == Domain::Word {
             (vec![self.coerce(first, Elem::U32, origin)?], Elem::U32)
@@ -78,11 +78,11 @@ impl Evaluator<'_> {
             (vec![a, b], elem)
         } else {
             match first {
-                Datum::Float(value) => {
-                    (vec![self.coerce(Datum::Float(value), Elem::F32, origin)?], Elem::F32)
+                StaticValue::Float(value) => {
+                    (vec![self.coerce(StaticValue::Float(value), Elem::F32, origin)?], Elem::F32)
                 }
-                Datum::Scalar(value, elem) => (vec![value], elem),
-                Datum::Unknown => return Err(Failed),
+                StaticValue::Scalar(value, elem) => (vec![value], elem),
+                StaticValue::Unknown => return Err(Failed),
                 other => return self.fail(origin, format!("`{name}` does not apply to {}", other.kind())),
             }
         };
@@ -98,12 +98,12 @@ impl Evaluator<'_> {
         &mut self,
         function: Math,
         indices: Vec<Index>,
-        values: Vec<Datum>,
+        values: Vec<StaticValue>,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let known = indices.iter().all(|index| index.as_constant().is_some());
         let exponent = match values.get(1) {
-            Some(Datum::Index(index)) => index.as_constant(),
+            Some(StaticValue::Index(index)) => index.as_constant(),
             _ => None,
         };
         let atoms = &mut self.tables.atoms;
@@ -125,7 +125,7 @@ impl Evaluator<'_> {
             _ => None,
         };
         if let Some(index) = index {
-            return Ok(Datum::Index(self.index(origin, index)?));
+            return Ok(StaticValue::Index(self.index(origin, index)?));
         }
         let natural = indices.iter().all(|index| self.tables.atoms.range(index).low >= 0);
         let elem = if natural && function.domain() != Domain::Signed { Elem::U64 } else { Elem::I64 };
@@ -142,7 +142,7 @@ impl Evaluator<'_> {
             let ty = if n == 0 { Type::Same } else { types.next().copied().unwrap_or(Type::Same) };
             let ty = ty.of(elem);
             let value = match value {
-                Datum::Index(index) if index.as_constant().is_none() => Value::Index(index, ty),
+                StaticValue::Index(index) if index.as_constant().is_none() => Value::Index(index, ty),
                 other => self.coerce(other, ty, origin)?,
             };
             parts.push(value);
@@ -150,22 +150,27 @@ impl Evaluator<'_> {
         let result = function.result().of(elem);
         let value = match folded(function, elem, &parts) {
             Some(known) => known,
-            None => Datum::Scalar(Value::Math(function, parts), result),
+            None => StaticValue::Scalar(Value::Math(function, parts), result),
         };
         match value {
-            Datum::Scalar(Value::Constant(constant), _) if matches!(result, Elem::U64 | Elem::I64) => {
+            StaticValue::Scalar(Value::Constant(constant), _) if matches!(result, Elem::U64 | Elem::I64) => {
                 let fits = i64::try_from(constant.as_i128()).map_err(|_| crate::index::IndexOverflow);
-                Ok(Datum::Index(Index::constant(self.index(origin, fits)?)))
+                Ok(StaticValue::Index(Index::constant(self.index(origin, fits)?)))
             }
-            Datum::Scalar(value, Elem::U64 | Elem::I64) => {
-                Ok(Datum::Index(self.index_from_value(value, result, origin)))
+            StaticValue::Scalar(value, Elem::U64 | Elem::I64) => {
+                Ok(StaticValue::Index(self.index_from_value(value, result, origin)))
             }
             other => Ok(other),
         }
     }
 
     /// Words that operators define: integers wrap anyway.
-    pub(super) fn composed(&mut self, word: Intrinsic, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn composed(
+        &mut self,
+        word: Intrinsic,
+        values: Vec<StaticValue>,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let op = match word {
             Intrinsic::WrappingAdd => BinaryOp::Add,
             Intrinsic::WrappingSub => BinaryOp::Sub,
@@ -178,8 +183,8 @@ impl Evaluator<'_> {
             _ => {
                 let Some(value) = values.into_iter().next() else { return Err(Failed) };
                 let negated = match value {
-                    Datum::Scalar(_, elem) if !elem.is_signed() => {
-                        self.binary(BinaryOp::Sub, Datum::Index(Index::constant(0)), value, origin)
+                    StaticValue::Scalar(_, elem) if !elem.is_signed() => {
+                        self.binary(BinaryOp::Sub, StaticValue::Index(Index::constant(0)), value, origin)
                     }
                     value => self.unary(UnaryOp::Neg, value, origin),
                 }?;
@@ -187,9 +192,11 @@ impl Evaluator<'_> {
             }
         };
         let mut values = values.into_iter();
-        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let mut next = || values.next().unwrap_or(StaticValue::Unknown);
         let (a, b) = (next(), next());
-        if let Datum::Float(_) | Datum::Scalar(_, Elem::F64 | Elem::F32 | Elem::F16 | Elem::Bf16) = a {
+        if let StaticValue::Float(_)
+        | StaticValue::Scalar(_, Elem::F64 | Elem::F32 | Elem::F16 | Elem::Bf16) = a
+        {
             return self.fail(origin, format!("`{}` does not apply to {}", word.name(), a.kind()));
         }
         let value = self.binary(op, a, b, origin)?;
@@ -197,28 +204,33 @@ impl Evaluator<'_> {
     }
 
     /// Marks a result that may leave its type on purpose: an index by its atom, a value by a conversion to its own type.
-    fn meant_to_wrap(&mut self, value: Datum) -> Datum {
+    fn meant_to_wrap(&mut self, value: StaticValue) -> StaticValue {
         match value {
-            Datum::Index(index) => {
+            StaticValue::Index(index) => {
                 self.tables.atoms.mean(&index);
-                Datum::Index(index)
+                StaticValue::Index(index)
             }
-            Datum::Scalar(value @ (Value::Binary(..) | Value::Unary(..)), elem) => {
-                Datum::Scalar(Value::Cast(elem, Box::new(value)), elem)
+            StaticValue::Scalar(value @ (Value::Binary(..) | Value::Unary(..)), elem) => {
+                StaticValue::Scalar(Value::Cast(elem, Box::new(value)), elem)
             }
             other => other,
         }
     }
 
     /// The quotient and the remainder whose remainder is not negative.
-    fn euclidean(&mut self, word: Intrinsic, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    fn euclidean(
+        &mut self,
+        word: Intrinsic,
+        values: Vec<StaticValue>,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let name = word.name();
         let quotient = word == Intrinsic::DivEuclid;
         let op = if quotient { BinaryOp::Div } else { BinaryOp::Rem };
         let mut values = values.into_iter();
-        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let mut next = || values.next().unwrap_or(StaticValue::Unknown);
         let (a, b) = (next(), next());
-        if let (Datum::Index(n), Datum::Index(d)) = (&a, &b) {
+        if let (StaticValue::Index(n), StaticValue::Index(d)) = (&a, &b) {
             let (low, by) = (self.tables.atoms.range(n).low, self.tables.atoms.range(d));
             if low >= 0 {
                 return self.binary(op, a, b, origin);
@@ -244,21 +256,23 @@ impl Evaluator<'_> {
             });
             let rest = self.index(origin, rest)?;
             if !quotient {
-                return Ok(Datum::Index(rest));
+                return Ok(StaticValue::Index(rest));
             }
             let divided = n.sub(&rest).and_then(|whole| self.tables.atoms.div(&whole, &d));
-            return Ok(Datum::Index(self.index(origin, divided)?));
+            return Ok(StaticValue::Index(self.index(origin, divided)?));
         }
         let (a, b, elem) = self.unify(a, b, name, origin)?;
         if !elem.is_signed() && elem != Elem::Bool {
-            return self.binary(op, Datum::Scalar(a, elem), Datum::Scalar(b, elem), origin);
+            return self.binary(op, StaticValue::Scalar(a, elem), StaticValue::Scalar(b, elem), origin);
         }
-        let a = self.hold("dividend", Datum::Scalar(a, elem), origin);
-        let b = self.hold("divisor", Datum::Scalar(b, elem), origin);
+        let a = self.hold("dividend", StaticValue::Scalar(a, elem), origin);
+        let b = self.hold("divisor", StaticValue::Scalar(b, elem), origin);
         let rest = self.binary(BinaryOp::Rem, a.clone(), b.clone(), origin)?;
         let rest = self.hold("rest", rest, origin);
-        let zero = if elem.is_float() { Datum::Float(0.0) } else { Datum::Index(Index::constant(0)) };
-        let one = if elem.is_float() { Datum::Float(1.0) } else { Datum::Index(Index::constant(1)) };
+        let zero =
+            if elem.is_float() { StaticValue::Float(0.0) } else { StaticValue::Index(Index::constant(0)) };
+        let one =
+            if elem.is_float() { StaticValue::Float(1.0) } else { StaticValue::Index(Index::constant(1)) };
         let below = self.binary(BinaryOp::Lt, rest.clone(), zero.clone(), origin)?;
         if !quotient {
             let size = self.elementwise(Math::Abs, vec![b], origin)?;
@@ -282,31 +296,31 @@ impl Evaluator<'_> {
     /// `condition ? then : otherwise`
     pub(super) fn choice(
         &mut self,
-        condition: Datum,
-        then: Datum,
-        otherwise: Datum,
+        condition: StaticValue,
+        then: StaticValue,
+        otherwise: StaticValue,
         name: &str,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let condition = match condition {
-            Datum::Bool(known) => return Ok(if known { then } else { otherwise }),
-            Datum::Scalar(value, Elem::Bool) => value,
+            StaticValue::Bool(known) => return Ok(if known { then } else { otherwise }),
+            StaticValue::Scalar(value, Elem::Bool) => value,
             other => {
                 return self.fail(origin, format!("the condition of `{name}` is {}", other.kind()));
             }
         };
-        if let (Datum::Index(a), Datum::Index(b)) = (&then, &otherwise) {
+        if let (StaticValue::Index(a), StaticValue::Index(b)) = (&then, &otherwise) {
             let (a, b) = (Value::Index(a.clone(), Elem::I64), Value::Index(b.clone(), Elem::I64));
             let value = Value::Select(Box::new(condition), Box::new(a), Box::new(b));
-            return Ok(Datum::Index(self.index_from_value(value, Elem::I64, origin)));
+            return Ok(StaticValue::Index(self.index_from_value(value, Elem::I64, origin)));
         }
         let (a, b, elem) = self.unify(then, otherwise, name, origin)?;
-        Ok(Datum::Scalar(Value::Select(Box::new(condition), Box::new(a), Box::new(b)), elem))
+        Ok(StaticValue::Scalar(Value::Select(Box::new(condition), Box::new(a), Box::new(b)), elem))
     }
 }
 
 /// A word of integers known now.
-fn folded(function: Math, elem: Elem, parts: &[Value<TileAccess>]) -> Option<Datum> {
+fn folded(function: Math, elem: Elem, parts: &[Value<TileAccess>]) -> Option<StaticValue> {
     if !elem.is_integer() {
         return None;
     }
@@ -318,10 +332,10 @@ fn folded(function: Math, elem: Elem, parts: &[Value<TileAccess>]) -> Option<Dat
     let found = meaning::integer(function, elem, operands)?;
     let result = function.result().of(elem);
     Some(match result {
-        Elem::Bool => Datum::Bool(found != 0),
+        Elem::Bool => StaticValue::Bool(found != 0),
         _ => {
             let bits = found as u64 & (u64::MAX >> (64 - result.bits()));
-            Datum::Scalar(Value::Constant(Constant { elem: result, bits }), result)
+            StaticValue::Scalar(Value::Constant(Constant { elem: result, bits }), result)
         }
     })
 }

@@ -1,9 +1,9 @@
 //! The state of a specialisation: names, tables, the statements so far, the errors so far.
 //!
 //! Invariant: a function that returns [`Failed`] has reported its error, or asked for an unrolled loop to be written out,
-//! so callers only pass it on. A statement that failed leaves its names bound to [`Datum::Unknown`], which fails silently.
+//! so callers only pass it on. A statement that failed leaves its names bound to [`StaticValue::Unknown`], which fails silently.
 
-use super::datum::{Binding, Datum};
+use super::datum::{Binding, StaticValue};
 use super::expression::leaves;
 use super::tile::{TileAccess, TileOperation};
 use crate::arch::Feature;
@@ -27,20 +27,20 @@ const SHORT: i64 = i32::MAX as i64 - (1 << 19);
 /// What is assumed of a mutable index. An assignment that breaks it takes the next weaker one; then the evaluation begins
 /// anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Course {
+pub(super) enum IndexAssumption {
     /// It is not negative, and not beyond [`SHORT`].
     #[default]
     Short,
     /// It is not negative, and not beyond 32 bits.
     Word,
     /// It is not negative, and not beyond [`TAME`].
-    Natural,
+    NonNegative,
     /// It is not further from zero than [`TAME`].
-    Tame,
+    Bounded,
     /// It may leave 64 bits, and is nowhere known to be negative: it wraps as Rust's `usize`.
-    Usize,
+    WrapsUnsigned,
     /// It may leave 64 bits, and be negative or is declared as what may be: it wraps as Rust's `isize`.
-    Isize,
+    WrapsSigned,
 }
 
 /// Either the error is reported, or the evaluation will be done again, or there is no value, since the list of statements
@@ -99,9 +99,9 @@ pub(super) struct Evaluator<'k> {
     pub last_version: u32,
     /// Mutable index variables that stay between 0 and a number.
     pub bounded: HashMap<VarId, i64>,
-    /// The courses of mutable indices that are not [`Course::Short`]. They are found one by one; the evaluation begins
+    /// The index_assumptions of mutable indices that are not [`IndexAssumption::Short`]. They are found one by one; the evaluation begins
     /// anew with each.
-    pub courses: HashMap<LocalId, Course>,
+    pub index_assumptions: HashMap<LocalId, IndexAssumption>,
     /// The range of each mutable index variable, and whether it holds the bits of a `usize`.
     pub ranges: HashMap<VarId, (Range, bool)>,
     /// Those that are declared as `isize`.
@@ -116,7 +116,7 @@ pub(super) struct Evaluator<'k> {
     pub present: HashMap<VarId, Range>,
     /// For mutable indices that wrap around, the number below which they stay at the heads of loops; `None` where they do
     /// not. They are found one by one; the evaluation begins anew with each.
-    pub rings: HashMap<LocalId, Option<i64>>,
+    pub modular_bounds: HashMap<LocalId, Option<i64>>,
     /// For each loop around, the indices that are assumed to wrap around at its head.
     pub heads: Vec<Vec<(VarId, i64)>>,
     /// The local that each mutable index variable was made for.
@@ -141,7 +141,7 @@ pub(super) struct Evaluator<'k> {
     pub dim_divisors: Vec<i64>,
     /// Each dimension as an index.
     pub dims: Vec<Index>,
-    pub arguments: Vec<Datum>,
+    pub arguments: Vec<StaticValue>,
     /// The extents of arguments that are expressions over dimensions, with their text.
     pub computed: Vec<(Index, String)>,
     pub block: [u32; 3],
@@ -362,20 +362,23 @@ impl Evaluator<'_> {
         };
         let natural = within(range.low >= 0, Ok(index.clone()));
         let near = || below(most) && within(range.low >= -i128::from(most), index.plus(most));
-        let course = match natural {
-            true if below(SHORT) => Course::Short,
-            true if below(u32::MAX.into()) => Course::Word,
-            true if below(most) => Course::Natural,
-            true => Course::Usize,
-            false if near() => Course::Tame,
-            false => Course::Isize,
+        let assumption = match natural {
+            true if below(SHORT) => IndexAssumption::Short,
+            true if below(u32::MAX.into()) => IndexAssumption::Word,
+            true if below(most) => IndexAssumption::NonNegative,
+            true => IndexAssumption::WrapsUnsigned,
+            false if near() => IndexAssumption::Bounded,
+            false => IndexAssumption::WrapsSigned,
         };
-        let known = self.courses.entry(local).or_default();
-        *known = match (course, *known) {
+        let known = self.index_assumptions.entry(local).or_default();
+        *known = match (assumption, *known) {
             // What wraps and may be negative.
-            (Course::Usize, Course::Tame) | (Course::Tame, Course::Usize) => Course::Isize,
-            (Course::Usize, _) if self.declared_signed.contains(&local) => Course::Isize,
-            _ => course.max(*known),
+            (IndexAssumption::WrapsUnsigned, IndexAssumption::Bounded)
+            | (IndexAssumption::Bounded, IndexAssumption::WrapsUnsigned) => IndexAssumption::WrapsSigned,
+            (IndexAssumption::WrapsUnsigned, _) if self.declared_signed.contains(&local) => {
+                IndexAssumption::WrapsSigned
+            }
+            _ => assumption.max(*known),
         };
         self.tables.atoms.signed(index)
     }
@@ -396,13 +399,13 @@ impl Evaluator<'_> {
     fn supposed_of(&self, local: LocalId) -> (Range, bool) {
         let most = i128::from(TAME);
         let natural = |most: i64| (Range::new(0, most.into()), false);
-        match self.courses.get(&local).copied().unwrap_or_default() {
-            Course::Short => natural(SHORT),
-            Course::Word => natural(u32::MAX.into()),
-            Course::Natural => natural(TAME),
-            Course::Tame => (Range::new(-most, most), false),
-            Course::Usize => (Range::signed(), true),
-            Course::Isize => (Range::signed(), false),
+        match self.index_assumptions.get(&local).copied().unwrap_or_default() {
+            IndexAssumption::Short => natural(SHORT),
+            IndexAssumption::Word => natural(u32::MAX.into()),
+            IndexAssumption::NonNegative => natural(TAME),
+            IndexAssumption::Bounded => (Range::new(-most, most), false),
+            IndexAssumption::WrapsUnsigned => (Range::signed(), true),
+            IndexAssumption::WrapsSigned => (Range::signed(), false),
         }
     }
 

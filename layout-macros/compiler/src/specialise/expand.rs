@@ -4,7 +4,7 @@
 //! stays a loop, as a person would write it, until something in its body needs its variable as a number. Then the
 //! evaluation of the body is taken back and done again for each round.
 
-use super::datum::{Binding, Datum};
+use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem};
@@ -82,7 +82,7 @@ impl Evaluator<'_> {
         (local, var, of, unroll): (LocalId, VarId, Option<Elem>, bool),
         body: &Block,
         rounds: impl Iterator<Item = i64>,
-    ) -> Option<(Vec<TileStatement>, Outcome<Datum>)> {
+    ) -> Option<(Vec<TileStatement>, Outcome<StaticValue>)> {
         if self.leaves(body) {
             // A `break` needs its loop.
             return Some(self.round(body));
@@ -98,8 +98,8 @@ impl Evaluator<'_> {
         self.take_back(before);
         for round in rounds {
             let number = match of.and_then(|elem| Constant::integer(elem, i128::from(round))) {
-                None => Datum::Index(Index::constant(round)),
-                Some(constant) => Datum::Scalar(Value::Constant(constant), constant.elem),
+                None => StaticValue::Index(Index::constant(round)),
+                Some(constant) => StaticValue::Scalar(Value::Constant(constant), constant.elem),
             };
             self.bindings.insert(local, Binding::Value(number));
             // Its errors are told; the other rounds have their own.
@@ -116,7 +116,7 @@ impl Evaluator<'_> {
     }
 
     /// The same of an element of an array, which asks short loops without `unroll` too: registers have no addresses.
-    pub(super) fn ask_element(&mut self, index: &Index) -> bool {
+    pub(super) fn request_unroll_of_element(&mut self, index: &Index) -> bool {
         self.ask_loops(&[index], true)
     }
 

@@ -1,8 +1,8 @@
 //! Expressions: evaluated as far as their operands are known; the rest becomes code.
 
-use super::datum::{Binding, Datum};
+use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
-use super::registers::Spot;
+use super::registers::LValue;
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem, Known};
 use crate::index::{Atom, Index, Range, VarId, Way, Width};
@@ -19,7 +19,7 @@ const MAX_CALLS: u32 = 32;
 
 impl Evaluator<'_> {
     /// Evaluates an expression.
-    pub(super) fn expr(&mut self, id: ExprId) -> Outcome<Datum> {
+    pub(super) fn expr(&mut self, id: ExprId) -> Outcome<StaticValue> {
         let origin = self.origin(id);
         let Some(left) = self.budget.checked_sub(1) else {
             return self.fail(origin, "the kernel is too large: more than 200000 expressions once inlined");
@@ -30,13 +30,13 @@ impl Evaluator<'_> {
         match &kernel.expr(id).kind {
             ExprKind::Int(value, suffix) => self.integer(*value, *suffix, origin),
             ExprKind::Float(bits, suffix) => {
-                let value = Datum::Float(f64::from_bits(*bits));
+                let value = StaticValue::Float(f64::from_bits(*bits));
                 match suffix {
                     Some(ty) => self.cast(value, *ty, origin),
                     None => Ok(value),
                 }
             }
-            ExprKind::Bool(value) => Ok(Datum::Bool(*value)),
+            ExprKind::Bool(value) => Ok(StaticValue::Bool(*value)),
             ExprKind::Type(elem) => self.fail_help(
                 origin,
                 format!("`{elem}` is a type, not a value"),
@@ -52,8 +52,8 @@ impl Evaluator<'_> {
             ExprKind::Parameter(number) => {
                 let name = &kernel.parameters[*number as usize].name;
                 match self.params.get(name) {
-                    Some(ParamValue::Int(value)) => Ok(Datum::Index(Index::constant(value))),
-                    Some(ParamValue::Bool(value)) => Ok(Datum::Bool(value)),
+                    Some(ParamValue::Int(value)) => Ok(StaticValue::Index(Index::constant(value))),
+                    Some(ParamValue::Bool(value)) => Ok(StaticValue::Bool(value)),
                     Some(ParamValue::Function(function)) => match kernel.function(function) {
                         Some(number) => Ok(self.function(number)),
                         None => self.fail(origin, format!("the kernel has no function `{function}`")),
@@ -64,7 +64,7 @@ impl Evaluator<'_> {
                     None => self.fail(origin, format!("the parameter set has no value for `{name}`")),
                 }
             }
-            ExprKind::Dim(number) => Ok(Datum::Index(self.dims[*number as usize].clone())),
+            ExprKind::Dim(number) => Ok(StaticValue::Index(self.dims[*number as usize].clone())),
             ExprKind::Argument(number) => match self.arguments.get(*number as usize) {
                 Some(datum) => Ok(datum.clone()),
                 None => self.argument_of_launch(*number, origin),
@@ -75,7 +75,7 @@ impl Evaluator<'_> {
                 self.unary(*op, operand, origin)
             }
             ExprKind::Binary(op, left, right) => match self.types_compared(*op, *left, *right) {
-                Some(equal) => Ok(Datum::Bool(equal)),
+                Some(equal) => Ok(StaticValue::Bool(equal)),
                 None => {
                     let datum = self.binary_expr(*op, *left, *right, origin)?;
                     Ok(self.signed_index(id, datum))
@@ -85,8 +85,8 @@ impl Evaluator<'_> {
                 let operand = self.expr(*operand)?;
                 self.cast(operand, *ty, origin)
             }
-            ExprKind::Tuple(parts) => Ok(Datum::Tuple(self.exprs(parts)?)),
-            ExprKind::Array(parts) => Ok(Datum::Array(self.exprs(parts)?)),
+            ExprKind::Tuple(parts) => Ok(StaticValue::Tuple(self.exprs(parts)?)),
+            ExprKind::Array(parts) => Ok(StaticValue::Array(self.exprs(parts)?)),
             ExprKind::Repeat(value, count) => self.repeat(*value, *count, origin),
             ExprKind::Element(array, index) => match self.spot(id, origin) {
                 Some(spot) => self.spot_read(spot, origin),
@@ -110,18 +110,18 @@ impl Evaluator<'_> {
         }
     }
 
-    fn spot_read(&mut self, spot: Outcome<Spot>, origin: Origin) -> Outcome<Datum> {
+    fn spot_read(&mut self, spot: Outcome<LValue>, origin: Origin) -> Outcome<StaticValue> {
         let spot = spot?;
         self.read_spot(&spot, origin)
     }
 
-    fn field_of(&mut self, operand: ExprId, number: u32, origin: Origin) -> Outcome<Datum> {
+    fn field_of(&mut self, operand: ExprId, number: u32, origin: Origin) -> Outcome<StaticValue> {
         match self.expr(operand)? {
-            Datum::Tuple(mut parts) if (number as usize) < parts.len() => {
+            StaticValue::Tuple(mut parts) if (number as usize) < parts.len() => {
                 Ok(parts.swap_remove(number as usize))
             }
-            Datum::Unknown => Err(Failed),
-            Datum::Tuple(parts) => {
+            StaticValue::Unknown => Err(Failed),
+            StaticValue::Tuple(parts) => {
                 let help = format!("its fields are `.0` to `.{}`", parts.len().saturating_sub(1));
                 self.fail_help(origin, format!("a tuple of {} has no field {number}", parts.len()), help)
             }
@@ -132,8 +132,8 @@ impl Evaluator<'_> {
         }
     }
 
-    fn integer(&mut self, value: i128, suffix: Option<TypeRef>, origin: Origin) -> Outcome<Datum> {
-        let index = i64::try_from(value).map(|value| Datum::Index(Index::constant(value)));
+    fn integer(&mut self, value: i128, suffix: Option<TypeRef>, origin: Origin) -> Outcome<StaticValue> {
+        let index = i64::try_from(value).map(|value| StaticValue::Index(Index::constant(value)));
         let elem = match (suffix, index) {
             (None | Some(TypeRef::Usize | TypeRef::Isize), Ok(index)) => return Ok(index),
             // Of the language's types only this one has numbers so large.
@@ -147,15 +147,15 @@ impl Evaluator<'_> {
             },
         };
         match Constant::integer(elem, value) {
-            Some(constant) => Ok(Datum::Scalar(Value::Constant(constant), elem)),
+            Some(constant) => Ok(StaticValue::Scalar(Value::Constant(constant), elem)),
             None => self.does_not_fit(value, elem, origin),
         }
     }
 
-    fn known_constant(&mut self, known: Known, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+    fn known_constant(&mut self, known: Known, ty: TypeRef, origin: Origin) -> Outcome<StaticValue> {
         let elem = self.elem(ty, origin)?;
         match elem.and_then(|elem| Constant::known(elem, known)) {
-            Some(constant) => Ok(Datum::Scalar(Value::Constant(constant), constant.elem)),
+            Some(constant) => Ok(StaticValue::Scalar(Value::Constant(constant), constant.elem)),
             None => {
                 let name = elem.map_or("usize", Elem::name);
                 self.fail(origin, format!("`{name}` has no constant `{}`", known.name()))
@@ -163,14 +163,14 @@ impl Evaluator<'_> {
         }
     }
 
-    fn read(&mut self, local: LocalId) -> Outcome<Datum> {
+    fn read(&mut self, local: LocalId) -> Outcome<StaticValue> {
         match self.bindings.get(&local).cloned() {
             Some(binding) => self.read_binding(local, &binding),
             None => Err(Failed),
         }
     }
 
-    pub(super) fn special(&mut self, special: Special, axis: u32, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn special(&mut self, special: Special, axis: u32, origin: Origin) -> Outcome<StaticValue> {
         let axis_index = (axis as usize).min(2);
         if self.host && matches!(special, Special::ThreadIdx | Special::BlockIdx) {
             return self
@@ -178,10 +178,10 @@ impl Evaluator<'_> {
         }
         let (count, fixed) = match special {
             Special::BlockDim => {
-                return Ok(Datum::Index(Index::constant(i64::from(self.block[axis_index]))));
+                return Ok(StaticValue::Index(Index::constant(i64::from(self.block[axis_index]))));
             }
             Special::GridDim => match &self.grid {
-                Some(grid) => return Ok(Datum::Index(grid[axis_index].clone())),
+                Some(grid) => return Ok(StaticValue::Index(grid[axis_index].clone())),
                 None => (Range::new(1, i128::from(i32::MAX)), None),
             },
             Special::ThreadIdx => {
@@ -197,16 +197,21 @@ impl Evaluator<'_> {
             },
         };
         if let Some(value) = fixed {
-            return Ok(Datum::Index(Index::constant(value)));
+            return Ok(StaticValue::Index(Index::constant(value)));
         }
-        Ok(Datum::Index(Index::atom(self.tables.atoms.intern(Atom::Special(special, axis), count, 1, None))))
+        Ok(StaticValue::Index(Index::atom(self.tables.atoms.intern(
+            Atom::Special(special, axis),
+            count,
+            1,
+            None,
+        ))))
     }
 
     /// The datum as an index.
-    pub(super) fn expect_index(&mut self, datum: Datum, origin: Origin) -> Outcome<Index> {
+    pub(super) fn expect_index(&mut self, datum: StaticValue, origin: Origin) -> Outcome<Index> {
         match datum {
-            Datum::Index(index) => Ok(index),
-            Datum::Unknown => Err(Failed),
+            StaticValue::Index(index) => Ok(index),
+            StaticValue::Unknown => Err(Failed),
             other => self.fail_help(
                 origin,
                 format!("expected an index (usize), found {}", other.kind()),
@@ -216,15 +221,15 @@ impl Evaluator<'_> {
     }
 
     /// A function as a value, with the names that are in force where it stands.
-    fn function(&self, number: u32) -> Datum {
-        Datum::Function(number, Rc::new(self.bindings.clone()))
+    fn function(&self, number: u32) -> StaticValue {
+        StaticValue::Function(number, Rc::new(self.bindings.clone()))
     }
 
     /// A call of a value: the body sees what its function saw, and leaves the caller's names as they were.
-    fn call_value(&mut self, callee: ExprId, arguments: &[ExprId], origin: Origin) -> Outcome<Datum> {
+    fn call_value(&mut self, callee: ExprId, arguments: &[ExprId], origin: Origin) -> Outcome<StaticValue> {
         let (callee, values) = (self.expr(callee), self.exprs(arguments));
         let (number, names) = match callee? {
-            Datum::Function(number, names) => (number, names),
+            StaticValue::Function(number, names) => (number, names),
             other => return self.fail(origin, format!("{} cannot be called", other.kind())),
         };
         let own = std::mem::replace(&mut self.bindings, names.as_ref().clone());
@@ -233,12 +238,12 @@ impl Evaluator<'_> {
         result
     }
 
-    fn call(&mut self, function: u32, arguments: &[ExprId], origin: Origin) -> Outcome<Datum> {
+    fn call(&mut self, function: u32, arguments: &[ExprId], origin: Origin) -> Outcome<StaticValue> {
         let values = self.exprs(arguments)?;
         self.apply(function, values, origin)
     }
 
-    fn apply(&mut self, function: u32, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    fn apply(&mut self, function: u32, values: Vec<StaticValue>, origin: Origin) -> Outcome<StaticValue> {
         let kernel = self.kernel;
         let function = &kernel.functions[function as usize];
         if values.len() != function.parameters.len() {
@@ -278,12 +283,12 @@ impl Evaluator<'_> {
     }
 
     /// The element type of a view or of a value, where it has one already.
-    fn elem_of(&self, value: &Datum) -> Option<Elem> {
+    fn elem_of(&self, value: &StaticValue) -> Option<Elem> {
         match value {
-            Datum::View(view) => Some(self.tables.place(view.place).elem),
-            Datum::Scalar(_, elem) => Some(*elem),
-            Datum::Bool(_) => Some(Elem::Bool),
-            Datum::Borrowed(binding) => match binding.as_ref() {
+            StaticValue::View(view) => Some(self.tables.place(view.place).elem),
+            StaticValue::Scalar(_, elem) => Some(*elem),
+            StaticValue::Bool(_) => Some(Elem::Bool),
+            StaticValue::Borrowed(binding) => match binding.as_ref() {
                 Binding::Value(value) => self.elem_of(value),
                 Binding::Element(var) => match self.tables.variable(*var).kind {
                     VariableKind::Elem(elem) if !self.undecided.contains_key(var) => Some(elem),
@@ -292,7 +297,9 @@ impl Evaluator<'_> {
                 Binding::Memory(access) => Some(self.tables.place(access.view.place).elem),
                 _ => None,
             },
-            Datum::Tuple(parts) | Datum::Array(parts) => parts.first().and_then(|part| self.elem_of(part)),
+            StaticValue::Tuple(parts) | StaticValue::Array(parts) => {
+                parts.first().and_then(|part| self.elem_of(part))
+            }
             _ => None,
         }
     }
@@ -306,15 +313,15 @@ impl Evaluator<'_> {
     }
 
     /// A value that is evaluated once, here: it gets a variable unless it is known or is one.
-    pub(super) fn hold(&mut self, name: &str, value: Datum, origin: Origin) -> Datum {
+    pub(super) fn hold(&mut self, name: &str, value: StaticValue, origin: Origin) -> StaticValue {
         match value {
-            Datum::Index(index) => {
+            StaticValue::Index(index) => {
                 if let Some(var) = self.tables.atoms.own_variable(&index) {
                     self.give_name(var, name);
                 }
-                Datum::Index(self.name_index(name, &index, origin))
+                StaticValue::Index(self.name_index(name, &index, origin))
             }
-            Datum::Scalar(value, elem) => {
+            StaticValue::Scalar(value, elem) => {
                 if let Value::Variable(var) = &value
                     && !self.tables.variable(*var).mutable
                 {
@@ -326,7 +333,7 @@ impl Evaluator<'_> {
                     _ => false,
                 };
                 if known || self.host {
-                    return Datum::Scalar(value, elem);
+                    return StaticValue::Scalar(value, elem);
                 }
                 let var = self.variable(name, VariableKind::Elem(elem), false, origin);
                 if let Value::Variable(source) = &value {
@@ -337,45 +344,45 @@ impl Evaluator<'_> {
                     self.decides(var, &[&value], &[]);
                 }
                 self.push(origin, StatementKind::Let(var, Some(value)));
-                Datum::Scalar(Value::Variable(var), elem)
+                StaticValue::Scalar(Value::Variable(var), elem)
             }
-            Datum::View(view) => {
+            StaticValue::View(view) => {
                 let view = self.point(name, view, origin);
-                Datum::View(self.settled_view(view, origin))
+                StaticValue::View(self.settled_view(view, origin))
             }
-            Datum::Barrier(BarrierAt { place, index }) => {
+            StaticValue::Barrier(BarrierAt { place, index }) => {
                 let index = self.settled(&index, origin);
-                Datum::Barrier(BarrierAt { place, index })
+                StaticValue::Barrier(BarrierAt { place, index })
             }
-            Datum::Barriers(place, count) => {
+            StaticValue::Barriers(place, count) => {
                 self.tables.places[place.0 as usize].name = name.to_owned();
-                Datum::Barriers(place, count)
+                StaticValue::Barriers(place, count)
             }
-            Datum::Tuple(parts) => {
-                Datum::Tuple(parts.into_iter().map(|part| self.hold(name, part, origin)).collect())
+            StaticValue::Tuple(parts) => {
+                StaticValue::Tuple(parts.into_iter().map(|part| self.hold(name, part, origin)).collect())
             }
-            Datum::Array(parts) => {
+            StaticValue::Array(parts) => {
                 // Coordinates and sizes: an index among them needs a name only where it may change.
                 let held = parts.into_iter().map(|part| match part {
-                    Datum::Index(index) => Datum::Index(self.settled(&index, origin)),
+                    StaticValue::Index(index) => StaticValue::Index(self.settled(&index, origin)),
                     other => self.hold(name, other, origin),
                 });
-                Datum::Array(held.collect())
+                StaticValue::Array(held.collect())
             }
-            Datum::Unit
-            | Datum::Float(_)
-            | Datum::Bool(_)
-            | Datum::Layout(_)
-            | Datum::Pipeline(..)
-            | Datum::TensorCore(_)
-            | Datum::Function(..)
-            | Datum::Borrowed(_)
-            | Datum::Unknown => value,
+            StaticValue::Unit
+            | StaticValue::Float(_)
+            | StaticValue::Bool(_)
+            | StaticValue::Layout(_)
+            | StaticValue::Pipeline(..)
+            | StaticValue::TensorCore(_)
+            | StaticValue::Function(..)
+            | StaticValue::Borrowed(_)
+            | StaticValue::Unknown => value,
         }
     }
 
     /// The statements and the value of a block.
-    pub(super) fn block(&mut self, block: &Block) -> Outcome<Datum> {
+    pub(super) fn block(&mut self, block: &Block) -> Outcome<StaticValue> {
         let (mut failed, mut left) = (false, false);
         let facts = self.facts.len();
         for statement in &block.statements {
@@ -392,22 +399,22 @@ impl Evaluator<'_> {
         let before = self.out.len();
         let value = match block.value {
             Some(value) if !left => match self.expr(value) {
-                Err(Failed) if self.out.len() > before && leaves(&self.out) => Ok(Datum::Unknown),
+                Err(Failed) if self.out.len() > before && leaves(&self.out) => Ok(StaticValue::Unknown),
                 value => value,
             },
             // What follows a `break` is never reached.
-            _ if left => Ok(Datum::Unknown),
-            _ => Ok(Datum::Unit),
+            _ if left => Ok(StaticValue::Unknown),
+            _ => Ok(StaticValue::Unit),
         };
         self.facts.truncate(facts);
         if failed { Err(Failed) } else { value }
     }
 
     /// The value of a block; none of one that is left.
-    fn block_value(&mut self, block: &Block) -> Outcome<Datum> {
+    fn block_value(&mut self, block: &Block) -> Outcome<StaticValue> {
         let before = self.out.len();
         match self.block(block)? {
-            Datum::Unknown if self.out.len() > before && leaves(&self.out) => Err(Failed),
+            StaticValue::Unknown if self.out.len() > before && leaves(&self.out) => Err(Failed),
             value => Ok(value),
         }
     }
@@ -416,9 +423,9 @@ impl Evaluator<'_> {
     pub(super) fn condition(&mut self, id: ExprId) -> Outcome<Result<bool, Value<TileAccess>>> {
         let origin = self.origin(id);
         match self.expr(id)? {
-            Datum::Bool(value) => Ok(Ok(value)),
-            Datum::Scalar(value, Elem::Bool) => Ok(Err(value)),
-            Datum::Unknown => Err(Failed),
+            StaticValue::Bool(value) => Ok(Ok(value)),
+            StaticValue::Scalar(value, Elem::Bool) => Ok(Err(value)),
+            StaticValue::Unknown => Err(Failed),
             other => self.fail_help(
                 origin,
                 format!("expected a condition (bool), found {}", other.kind()),
@@ -459,14 +466,14 @@ impl Evaluator<'_> {
         block: &Block,
         changed: &[VarId],
         ways: &mut Vec<HashMap<VarId, Range>>,
-    ) -> (Vec<TileStatement>, Outcome<(Datum, Option<Range>)>) {
+    ) -> (Vec<TileStatement>, Outcome<(StaticValue, Option<Range>)>) {
         let (statements, value) = self.nested(|this| this.block(block));
         if !leaves(&statements) {
             ways.push(self.present_of(changed));
         }
         let value = value.map(|value| {
             let range = match &value {
-                Datum::Index(index) => Some(self.tight(index)),
+                StaticValue::Index(index) => Some(self.tight(index)),
                 _ => None,
             };
             (value, range)
@@ -480,7 +487,7 @@ impl Evaluator<'_> {
         then: &Block,
         otherwise: &Block,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let condition = match self.condition(condition) {
             Ok(Ok(known)) => return self.block_value(if known { then } else { otherwise }),
             Ok(Err(value)) => Ok(value),
@@ -511,15 +518,15 @@ impl Evaluator<'_> {
                 self.push(origin, StatementKind::If(condition, yes, no));
                 return Err(Failed);
             }
-            (true, false) if !matches!(second, Datum::Unit) => {
+            (true, false) if !matches!(second, StaticValue::Unit) => {
                 Some((condition.clone(), &mut yes, &mut no, &second))
             }
-            (false, true) if !matches!(first, Datum::Unit) => {
+            (false, true) if !matches!(first, StaticValue::Unit) => {
                 Some((negated(condition.clone()), &mut no, &mut yes, &first))
             }
             (left, right) if left || right => {
                 self.push(origin, StatementKind::If(condition, yes, no));
-                return Ok(Datum::Unit);
+                return Ok(StaticValue::Unit);
             }
             _ => None,
         };
@@ -541,27 +548,27 @@ impl Evaluator<'_> {
     /// The value of an `if`: a variable that each branch sets, one for each part of a tuple or an array.
     fn chosen(
         &mut self,
-        [(first, one), (second, other)]: [(Datum, Option<Range>); 2],
+        [(first, one), (second, other)]: [(StaticValue, Option<Range>); 2],
         [yes, no]: [&mut Vec<TileStatement>; 2],
         condition: &Value<TileAccess>,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         match (first, second) {
-            (Datum::Unit, Datum::Unit) => Ok(Datum::Unit),
-            (Datum::Tuple(a), Datum::Tuple(b)) if a.len() == b.len() => {
+            (StaticValue::Unit, StaticValue::Unit) => Ok(StaticValue::Unit),
+            (StaticValue::Tuple(a), StaticValue::Tuple(b)) if a.len() == b.len() => {
                 let parts = a.into_iter().zip(b).map(|(a, b)| {
                     self.chosen([(a, None), (b, None)], [&mut *yes, &mut *no], condition, origin)
                 });
-                Ok(Datum::Tuple(parts.collect::<Outcome<_>>()?))
+                Ok(StaticValue::Tuple(parts.collect::<Outcome<_>>()?))
             }
-            (Datum::Array(a), Datum::Array(b)) if a.len() == b.len() => {
+            (StaticValue::Array(a), StaticValue::Array(b)) if a.len() == b.len() => {
                 let parts = a.into_iter().zip(b).map(|(a, b)| {
                     self.chosen([(a, None), (b, None)], [&mut *yes, &mut *no], condition, origin)
                 });
-                Ok(Datum::Array(parts.collect::<Outcome<_>>()?))
+                Ok(StaticValue::Array(parts.collect::<Outcome<_>>()?))
             }
-            (Datum::Index(_), Datum::Index(_)) if self.ask_condition(condition) => Err(Failed),
-            (Datum::Index(a), Datum::Index(b)) => {
+            (StaticValue::Index(_), StaticValue::Index(_)) if self.ask_condition(condition) => Err(Failed),
+            (StaticValue::Index(a), StaticValue::Index(b)) => {
                 let var = self.unnamed("chosen", VariableKind::Index(Width::Long), true, origin);
                 self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
                 self.decides(var, &[condition], &[&a, &b]);
@@ -588,16 +595,16 @@ impl Evaluator<'_> {
                 });
                 atoms.select(id, ways);
                 let chosen = Index::atom(id);
-                Ok(Datum::Index(if natural { atoms.natural(&chosen) } else { chosen }))
+                Ok(StaticValue::Index(if natural { atoms.natural(&chosen) } else { chosen }))
             }
-            (first @ Datum::Borrowed(_), second @ Datum::Borrowed(_)) => {
+            (first @ StaticValue::Borrowed(_), second @ StaticValue::Borrowed(_)) => {
                 if self.ask_condition(condition) {
                     return Err(Failed);
                 }
                 // Which place it is is known at run time: what it holds can be read.
                 let (first, second) = (self.referent(first, origin)?, self.referent(second, origin)?);
                 let value = self.chosen([(first, None), (second, None)], [yes, no], condition, origin)?;
-                Ok(Datum::Borrowed(Box::new(Binding::Value(value))))
+                Ok(StaticValue::Borrowed(Box::new(Binding::Value(value))))
             }
             // Views, layouts and functions are chosen at compile time only.
             (first, second) if !is_number(&first, &second) && self.ask_condition(condition) => Err(Failed),
@@ -610,7 +617,7 @@ impl Evaluator<'_> {
                     |value| crate::program::Statement { kind: StatementKind::Assign(var, value), origin };
                 yes.push(assign(a));
                 no.push(assign(b));
-                Ok(Datum::Scalar(Value::Variable(var), elem))
+                Ok(StaticValue::Scalar(Value::Variable(var), elem))
             }
         }
     }
@@ -625,9 +632,16 @@ pub(super) fn leaves(statements: &[TileStatement]) -> bool {
     })
 }
 
-fn is_number(first: &Datum, second: &Datum) -> bool {
-    let number = |datum: &Datum| {
-        matches!(datum, Datum::Scalar(..) | Datum::Float(_) | Datum::Bool(_) | Datum::Index(_) | Datum::Unit)
+fn is_number(first: &StaticValue, second: &StaticValue) -> bool {
+    let number = |datum: &StaticValue| {
+        matches!(
+            datum,
+            StaticValue::Scalar(..)
+                | StaticValue::Float(_)
+                | StaticValue::Bool(_)
+                | StaticValue::Index(_)
+                | StaticValue::Unit
+        )
     };
     number(first) && number(second)
 }

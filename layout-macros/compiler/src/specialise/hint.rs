@@ -2,7 +2,7 @@
 //!
 //! Law: a hint changes no value and orders nothing. A movement that cannot carry one is an error, so no hint is lost.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
 use crate::origin::Origin;
 use crate::program::{Hint, Space};
@@ -10,12 +10,12 @@ use crate::view::View;
 
 impl Evaluator<'_> {
     /// The view with a hint; the last one holds.
-    pub(super) fn hinted(&mut self, view: Datum, hint: Hint, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn hinted(&mut self, view: StaticValue, hint: Hint, origin: Origin) -> Outcome<StaticValue> {
         let name = hint.name();
         let view = self.view(view, name, origin)?;
         let place = self.tables.place(view.place);
         let whose = match place.space {
-            Space::Global(_) => return Ok(Datum::View(View { hint: Some(hint), ..view })),
+            Space::Global(_) => return Ok(StaticValue::View(View { hint: Some(hint), ..view })),
             Space::Shared { .. } => "is in shared memory",
             Space::Remote { .. } => "is in another block's shared memory",
             Space::Local => "is in registers",

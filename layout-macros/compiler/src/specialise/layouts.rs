@@ -1,6 +1,6 @@
 //! Layouts as values: what the words for layouts mean.
 
-use super::datum::{Datum, LayoutDatum};
+use super::datum::{LayoutDatum, StaticValue};
 use super::evaluator::{Evaluator, Outcome};
 use super::vocabulary::Call;
 use crate::intrinsic::Intrinsic;
@@ -8,7 +8,7 @@ use crate::origin::Origin;
 use layout_core::{IntTuple, Layout, Swizzle};
 
 impl Evaluator<'_> {
-    pub(super) fn layout_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+    pub(super) fn layout_word(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
         let Call { word: intrinsic, mut values, origin, .. } = call;
         let name = intrinsic.name();
         match intrinsic {
@@ -21,7 +21,7 @@ impl Evaluator<'_> {
                 let stride = self.sizes(values.remove(0), name, origin)?;
                 match Layout::new(IntTuple::flat(shape), IntTuple::flat(stride)) {
                     Ok(layout) => {
-                        Ok(Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }))
+                        Ok(StaticValue::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }))
                     }
                     Err(error) => self.fail(origin, error.to_string()),
                 }
@@ -35,18 +35,23 @@ impl Evaluator<'_> {
         }
     }
 
-    pub(super) fn compact(&mut self, shape: Vec<i64>, row_major: bool, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn compact(
+        &mut self,
+        shape: Vec<i64>,
+        row_major: bool,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let shape = IntTuple::flat(shape);
         let layout = if row_major { Layout::row_major(shape) } else { Layout::col_major(shape) };
         match layout {
-            Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None })),
+            Ok(layout) => Ok(StaticValue::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None })),
             Err(error) => self.fail(origin, error.to_string()),
         }
     }
 
-    fn swizzle(&mut self, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    fn swizzle(&mut self, values: Vec<StaticValue>, origin: Origin) -> Outcome<StaticValue> {
         let mut values = values.into_iter();
-        let Some(Datum::Layout(mut layout)) = values.next() else {
+        let Some(StaticValue::Layout(mut layout)) = values.next() else {
             return self.fail(origin, "`swizzle` applies to a layout");
         };
         self.not_swizzled(&layout, origin)?;
@@ -71,7 +76,7 @@ impl Evaluator<'_> {
                 );
             }
         }
-        Ok(Datum::Layout(layout))
+        Ok(StaticValue::Layout(layout))
     }
 
     /// Of two swizzles one would be lost.
@@ -86,8 +91,13 @@ impl Evaluator<'_> {
         }
     }
 
-    fn swizzle_bytes(&mut self, layout: Datum, bytes: Datum, origin: Origin) -> Outcome<Datum> {
-        let Datum::Layout(layout) = layout else {
+    fn swizzle_bytes(
+        &mut self,
+        layout: StaticValue,
+        bytes: StaticValue,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
+        let StaticValue::Layout(layout) = layout else {
             return self.fail(origin, "`swizzle_bytes` applies to a layout");
         };
         self.not_swizzled(&layout, origin)?;
@@ -95,6 +105,6 @@ impl Evaluator<'_> {
         if !matches!(bytes, 32 | 64 | 128) {
             return self.fail(origin, format!("a swizzle over {bytes} bytes; there are 32, 64 and 128"));
         }
-        Ok(Datum::Layout(LayoutDatum { swizzle_bytes: Some(bytes), ..layout }))
+        Ok(StaticValue::Layout(LayoutDatum { swizzle_bytes: Some(bytes), ..layout }))
     }
 }

@@ -4,7 +4,7 @@
 //! has; one that is read and known only at run time is compared with each position, and must be shown to lie inside.
 
 use super::array::MAX_COMPARED;
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileAccess;
 use crate::elem::Elem;
@@ -24,17 +24,22 @@ impl Evaluator<'_> {
         if indices.iter().all(|index| self.is_made_of_unrolled(index)) {
             return Ok(false);
         }
-        match indices.iter().all(|index| self.ask_element(index)) {
+        match indices.iter().all(|index| self.request_unroll_of_element(index)) {
             true => Err(Failed),
             false => Ok(true),
         }
     }
 
     /// The element of registers at coordinates known at run time: one comparison for each position but the last.
-    pub(super) fn register_of(&mut self, access: TileAccess, elem: Elem, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn register_of(
+        &mut self,
+        access: TileAccess,
+        elem: Elem,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let open = |index: &Index| index.as_constant().is_none() && !self.is_made_of_unrolled(index);
         let Some(mode) = access.coordinates.iter().position(open) else {
-            return Ok(Datum::Scalar(Value::Load(Box::new(access)), elem));
+            return Ok(StaticValue::Scalar(Value::Load(Box::new(access)), elem));
         };
         let index = access.coordinates[mode].clone();
         let place = self.tables.place(access.view.place);
@@ -47,7 +52,7 @@ impl Evaluator<'_> {
             return self.too_many_compared(all, origin);
         }
         if !self.is_within(&index, extent) {
-            if self.ask_element(&index) || self.ask_to_come_round(&index, extent) {
+            if self.request_unroll_of_element(&index) || self.require_below(&index, extent) {
                 return Err(Failed);
             }
             return self.fail_help(

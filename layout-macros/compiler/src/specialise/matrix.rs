@@ -1,6 +1,6 @@
 //! The matrix instructions of a warp: which tiles and accumulators go together.
 
-use super::datum::{Datum, LayoutDatum};
+use super::datum::{LayoutDatum, StaticValue};
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileOperation;
 use super::vocabulary::Call;
@@ -15,7 +15,7 @@ use layout_core::{IntTuple, Layout};
 
 impl Evaluator<'_> {
     /// A word about a warp's matrix instruction.
-    pub(super) fn matrix(&mut self, call: Call<'_>) -> Outcome<Datum> {
+    pub(super) fn matrix(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
         let Call { word: intrinsic, types, mut values, origin } = call;
         let name = intrinsic.name();
         if intrinsic == Intrinsic::MmaAtom {
@@ -32,7 +32,7 @@ impl Evaluator<'_> {
                 _ => self.fail(origin, "an accumulator of a warpgroup is of f32 or of i32"),
             };
         }
-        let Datum::TensorCore(core) = values.remove(0) else {
+        let StaticValue::TensorCore(core) = values.remove(0) else {
             let message = format!("`{name}` applies to a matrix instruction");
             return self.fail_help(origin, message, "`let core = mma_atom::<bf16>([16, 8, 16]);`");
         };
@@ -56,10 +56,10 @@ impl Evaluator<'_> {
     fn product_of_fragments(
         &mut self,
         core: TensorCore,
-        mut values: Vec<Datum>,
+        mut values: Vec<StaticValue>,
         name: &str,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let right = self.view(values.remove(2), name, origin)?;
         let left = self.view(values.remove(1), name, origin)?;
         let accumulator = self.written(values.remove(0), name, origin)?;
@@ -92,10 +92,10 @@ impl Evaluator<'_> {
     fn store_fragments(
         &mut self,
         core: TensorCore,
-        mut values: Vec<Datum>,
+        mut values: Vec<StaticValue>,
         name: &str,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let accumulator = self.view(values.remove(1), name, origin)?;
         let tile = self.written(values.remove(0), name, origin)?;
         let [sums, into] = [&accumulator, &tile].map(|view| self.tables.place(view.place).elem);
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
         core.with_sums(self.tables.place(accumulator.place).elem).unwrap_or(core)
     }
 
-    fn mma_atom(&mut self, types: &[TypeRef], shape: Datum, origin: Origin) -> Outcome<Datum> {
+    fn mma_atom(&mut self, types: &[TypeRef], shape: StaticValue, origin: Origin) -> Outcome<StaticValue> {
         let elem = match types {
             [ty] => self.elem(*ty, origin)?,
             _ => None,
@@ -126,7 +126,7 @@ impl Evaluator<'_> {
         let shape = self.sizes(shape, "mma_atom", origin)?;
         if let Some(core) = elem.and_then(|elem| TensorCore::of(elem, &shape)) {
             self.needs(&format!("mma_atom::<{}>({shape:?})", core.elem()), core.needs(), origin)?;
-            return Ok(Datum::TensorCore(core));
+            return Ok(StaticValue::TensorCore(core));
         }
         let message = format!(
             "there is no matrix instruction of shape {shape:?} for {}",
@@ -156,10 +156,10 @@ impl Evaluator<'_> {
         &mut self,
         core: TensorCore,
         operand: Operand,
-        mut values: Vec<Datum>,
+        mut values: Vec<StaticValue>,
         name: &str,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let source = self.view(values.remove(0), name, origin)?;
         let elem = self.tables.place(source.place).elem;
         if elem != core.elem() {
@@ -178,16 +178,17 @@ impl Evaluator<'_> {
         let [rows, columns] = self.atoms_of(core, operand, &source, name, origin)?;
         let shape = IntTuple::flat([rows, columns * core.values(operand)]);
         let layout = match Layout::row_major(shape) {
-            Ok(layout) => Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }),
+            Ok(layout) => StaticValue::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }),
             Err(error) => return self.fail(origin, error.to_string()),
         };
-        let Datum::View(destination) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
+        let StaticValue::View(destination) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)?
+        else {
             return Err(super::evaluator::Failed);
         };
         let operation =
             TileOperation::LoadFragments { core, operand, destination: destination.clone(), source };
         self.push(origin, StatementKind::Operation(operation));
-        Ok(Datum::View(destination))
+        Ok(StaticValue::View(destination))
     }
 
     /// The number of the instruction's tiles in a tile, along its rows and its columns.

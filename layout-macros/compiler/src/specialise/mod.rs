@@ -48,7 +48,7 @@ use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
 use super::program::{Comparison, Statement, Tables};
 use super::valid::valid;
-use evaluator::{Course, Evaluator};
+use evaluator::{Evaluator, IndexAssumption};
 use std::collections::{HashMap, HashSet};
 
 /// A kernel without parameters, at the level of tiles.
@@ -75,17 +75,18 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         return Err(Errors::from(KernelError { message, help, origin: super::origin::Origin(0) }));
     }
     kernel.whole(params)?;
-    let (mut courses, mut rings) = (HashMap::new(), HashMap::new());
+    let (mut index_assumptions, mut modular_bounds) = (HashMap::new(), HashMap::new());
     let ((head, mut plan, facts), mut evaluator) = loop {
-        let mut evaluator = evaluator(kernel, params, promises, courses.clone());
-        evaluator.rings = rings.clone();
+        let mut evaluator = evaluator(kernel, params, promises, index_assumptions.clone());
+        evaluator.modular_bounds = modular_bounds.clone();
         let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
         evaluator.host = false;
         // A failed body has reported its errors; one that has not is not taken for a kernel.
         let failed = evaluator.block(&kernel.body).is_err();
-        let supposed = |local: &LocalId| courses.get(local).copied().unwrap_or_default();
-        let as_supposed = evaluator.courses.iter().all(|(local, course)| *course == supposed(local));
-        if as_supposed && evaluator.rings == rings {
+        let supposed = |local: &LocalId| index_assumptions.get(local).copied().unwrap_or_default();
+        let as_supposed =
+            evaluator.index_assumptions.iter().all(|(local, assumption)| *assumption == supposed(local));
+        if as_supposed && evaluator.modular_bounds == modular_bounds {
             if failed && evaluator.errors.as_slice().is_empty() {
                 let message = "some code of this kernel has no value";
                 let help =
@@ -94,7 +95,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
             }
             break (head, evaluator);
         }
-        (courses, rings) = (evaluator.courses, evaluator.rings);
+        (index_assumptions, modular_bounds) = (evaluator.index_assumptions, evaluator.modular_bounds);
     };
     let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
     let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
@@ -140,7 +141,7 @@ fn evaluator<'k>(
     kernel: &'k Kernel,
     params: &'k ParamSet,
     promises: Promises,
-    courses: HashMap<LocalId, Course>,
+    index_assumptions: HashMap<LocalId, IndexAssumption>,
 ) -> Evaluator<'k> {
     Evaluator {
         kernel,
@@ -161,9 +162,9 @@ fn evaluator<'k>(
         owners: HashMap::new(),
         intervals: HashMap::new(),
         present: HashMap::new(),
-        rings: HashMap::new(),
+        modular_bounds: HashMap::new(),
         heads: Vec::new(),
-        courses,
+        index_assumptions,
         ranges: HashMap::new(),
         declared_signed: HashSet::new(),
         written: HashSet::new(),

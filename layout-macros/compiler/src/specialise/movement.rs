@@ -1,6 +1,6 @@
 //! Copies and other operations on whole views: what these words mean.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileOperation;
 use super::vocabulary::Call;
@@ -8,7 +8,7 @@ use crate::intrinsic::Intrinsic;
 use crate::program::{Signal, StatementKind};
 
 impl Evaluator<'_> {
-    pub(super) fn movement_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+    pub(super) fn movement_word(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
         let Call { word: intrinsic, mut values, origin, .. } = call;
         let name = intrinsic.name();
         match intrinsic {
@@ -21,7 +21,7 @@ impl Evaluator<'_> {
                     origin,
                     StatementKind::Operation(TileOperation::Fill { destination: destination.clone(), value }),
                 );
-                Ok(Datum::View(destination))
+                Ok(StaticValue::View(destination))
             }
             Intrinsic::CopyFrom => {
                 let source = self.view(values.remove(1), name, origin)?;

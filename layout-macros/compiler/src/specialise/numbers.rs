@@ -1,13 +1,13 @@
 //! Conversions between values and sizes, and choices: what these words mean.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
 use super::vocabulary::Call;
 use crate::index::Index;
 use crate::intrinsic::Intrinsic;
 
 impl Evaluator<'_> {
-    pub(super) fn number_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+    pub(super) fn number_word(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
         let Call { word: intrinsic, types, mut values, origin } = call;
         let name = intrinsic.name();
         match intrinsic {
@@ -19,7 +19,7 @@ impl Evaluator<'_> {
                 }
                 let result = self.tables.atoms.div_ceil(&index, &by);
                 let result = self.index(origin, result)?;
-                Ok(Datum::Index(self.tables.atoms.wrapped(result)))
+                Ok(StaticValue::Index(self.tables.atoms.wrapped(result)))
             }
             Intrinsic::SizeOf => {
                 let elem = match types {
@@ -27,7 +27,7 @@ impl Evaluator<'_> {
                     _ => None,
                 };
                 match elem {
-                    Some(elem) => Ok(Datum::Index(Index::constant(i64::from(elem.bytes())))),
+                    Some(elem) => Ok(StaticValue::Index(Index::constant(i64::from(elem.bytes())))),
                     None => self.fail(origin, "`size_of` of an element type: `size_of::<f32>()`"),
                 }
             }

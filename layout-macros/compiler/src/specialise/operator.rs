@@ -1,6 +1,6 @@
 //! Operators, casts and the agreement of types.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::expression::leaves;
 use super::tile::TileAccess;
@@ -12,20 +12,25 @@ use crate::program::{Comparison, Statement, StatementKind, Value, VariableKind};
 use std::collections::HashMap;
 
 impl Evaluator<'_> {
-    pub(super) fn unary(&mut self, op: UnaryOp, operand: Datum, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn unary(
+        &mut self,
+        op: UnaryOp,
+        operand: StaticValue,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         match (op, operand) {
-            (_, Datum::Unknown) => Err(Failed),
-            (UnaryOp::Neg, Datum::Index(index)) => {
+            (_, StaticValue::Unknown) => Err(Failed),
+            (UnaryOp::Neg, StaticValue::Index(index)) => {
                 let negated = self.tables.atoms.sum(&Index::constant(0), &index, -1);
-                Ok(Datum::Index(self.index(origin, negated)?))
+                Ok(StaticValue::Index(self.index(origin, negated)?))
             }
-            (UnaryOp::Neg, Datum::Float(value)) => Ok(Datum::Float(-value)),
-            (UnaryOp::Not, Datum::Bool(value)) => Ok(Datum::Bool(!value)),
-            (UnaryOp::Neg, Datum::Scalar(value, elem)) if elem.is_signed() => {
-                Ok(Datum::Scalar(Value::Unary(op, Box::new(value)), elem))
+            (UnaryOp::Neg, StaticValue::Float(value)) => Ok(StaticValue::Float(-value)),
+            (UnaryOp::Not, StaticValue::Bool(value)) => Ok(StaticValue::Bool(!value)),
+            (UnaryOp::Neg, StaticValue::Scalar(value, elem)) if elem.is_signed() => {
+                Ok(StaticValue::Scalar(Value::Unary(op, Box::new(value)), elem))
             }
-            (UnaryOp::Not, Datum::Scalar(value, elem)) if elem == Elem::Bool || elem.is_integer() => {
-                Ok(Datum::Scalar(Value::Unary(op, Box::new(value)), elem))
+            (UnaryOp::Not, StaticValue::Scalar(value, elem)) if elem == Elem::Bool || elem.is_integer() => {
+                Ok(StaticValue::Scalar(Value::Unary(op, Box::new(value)), elem))
             }
             (UnaryOp::Neg, other) => self.fail_help(
                 origin,
@@ -46,14 +51,16 @@ impl Evaluator<'_> {
         left: ExprId,
         right: ExprId,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let start = self.out.len();
         let mut left = self.expr(left);
         if self.out.len() > start && leaves(&self.out) {
             // The right side is never reached.
             return Err(Failed);
         }
-        if let (BinaryOp::And, Ok(Datum::Bool(false))) | (BinaryOp::Or, Ok(Datum::Bool(true))) = (op, &left) {
+        if let (BinaryOp::And, Ok(StaticValue::Bool(false))) | (BinaryOp::Or, Ok(StaticValue::Bool(true))) =
+            (op, &left)
+        {
             return left;
         }
         // Both sides are evaluated before either failure is passed on, so that both errors are told.
@@ -69,7 +76,7 @@ impl Evaluator<'_> {
             matches!(statement.kind, Collective(..) | Barrier(_))
         };
         // Where the left side is known, the right one is all there is.
-        let decides = !matches!(left, Ok(Datum::Bool(_)));
+        let decides = !matches!(left, Ok(StaticValue::Bool(_)));
         if decides && self.out[before..].iter().any(together) {
             return self.fail_help(
                 origin,
@@ -77,7 +84,7 @@ impl Evaluator<'_> {
                 "put it into a `let` before, or into an `if`",
             );
         }
-        if self.out.len() > before && matches!(left, Ok(Datum::Scalar(_, Elem::Bool))) {
+        if self.out.len() > before && matches!(left, Ok(StaticValue::Scalar(_, Elem::Bool))) {
             return self.guarded(op, left?, right, (before, versions), origin);
         }
         self.binary(op, left?, right?, origin)
@@ -88,11 +95,11 @@ impl Evaluator<'_> {
     fn guarded(
         &mut self,
         op: BinaryOp,
-        left: Datum,
-        right: Outcome<Datum>,
+        left: StaticValue,
+        right: Outcome<StaticValue>,
         (before, versions): (usize, HashMap<VarId, u32>),
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         // A right side that leaves has no value: behind it the left one alone decided.
         let left_there = right.is_err() && leaves(&self.out);
         let right = if left_there { None } else { Some(self.coerce(right?, Elem::Bool, origin)?) };
@@ -111,29 +118,29 @@ impl Evaluator<'_> {
         let condition = if both { left.clone() } else { Value::Unary(UnaryOp::Not, Box::new(left.clone())) };
         let Some(right) = right else {
             self.push(origin, StatementKind::If(condition, inside, Vec::new()));
-            return Ok(Datum::Bool(!both));
+            return Ok(StaticValue::Bool(!both));
         };
         let var =
             self.unnamed(if both { "both" } else { "either" }, VariableKind::Elem(Elem::Bool), true, origin);
         self.push(origin, StatementKind::Let(var, Some(Value::Constant(Constant::bool(!both)))));
         inside.push(Statement { kind: StatementKind::Assign(var, right), origin });
         self.push(origin, StatementKind::If(condition, inside, Vec::new()));
-        Ok(Datum::Scalar(Value::Binary(op, Box::new(left), Box::new(Value::Variable(var))), Elem::Bool))
+        Ok(StaticValue::Scalar(Value::Binary(op, Box::new(left), Box::new(Value::Variable(var))), Elem::Bool))
     }
 
     pub(super) fn binary(
         &mut self,
         op: BinaryOp,
-        left: Datum,
-        right: Datum,
+        left: StaticValue,
+        right: StaticValue,
         origin: Origin,
-    ) -> Outcome<Datum> {
-        if matches!(left, Datum::Unknown) || matches!(right, Datum::Unknown) {
+    ) -> Outcome<StaticValue> {
+        if matches!(left, StaticValue::Unknown) || matches!(right, StaticValue::Unknown) {
             return Err(Failed);
         }
         match (&left, &right) {
-            (Datum::Index(a), Datum::Index(b)) => self.index_binary(op, a, b, origin),
-            (Datum::Index(a), Datum::Scalar(_, elem))
+            (StaticValue::Index(a), StaticValue::Index(b)) => self.index_binary(op, a, b, origin),
+            (StaticValue::Index(a), StaticValue::Scalar(_, elem))
                 if matches!(op, BinaryOp::Shl | BinaryOp::Shr) && elem.is_integer() =>
             {
                 let a = a.clone();
@@ -143,7 +150,7 @@ impl Evaluator<'_> {
                 }
             }
             // The count may be of any integer type: its low bits are what counts, and those are the same in every type.
-            (Datum::Scalar(_, elem), Datum::Index(_) | Datum::Scalar(..))
+            (StaticValue::Scalar(_, elem), StaticValue::Index(_) | StaticValue::Scalar(..))
                 if matches!(op, BinaryOp::Shl | BinaryOp::Shr)
                     && elem.is_integer()
                     && self.known_elem(&right) != Some(*elem) =>
@@ -152,34 +159,34 @@ impl Evaluator<'_> {
                 let right = self.cast(right, TypeRef::Elem(elem), origin)?;
                 self.binary(op, left, right, origin)
             }
-            (Datum::Float(a), Datum::Float(b)) => match op {
-                BinaryOp::Add => Ok(Datum::Float(a + b)),
-                BinaryOp::Sub => Ok(Datum::Float(a - b)),
-                BinaryOp::Mul => Ok(Datum::Float(a * b)),
-                BinaryOp::Div => Ok(Datum::Float(a / b)),
-                BinaryOp::Rem => Ok(Datum::Float(a % b)),
-                BinaryOp::Lt => Ok(Datum::Bool(a < b)),
-                BinaryOp::Gt => Ok(Datum::Bool(a > b)),
+            (StaticValue::Float(a), StaticValue::Float(b)) => match op {
+                BinaryOp::Add => Ok(StaticValue::Float(a + b)),
+                BinaryOp::Sub => Ok(StaticValue::Float(a - b)),
+                BinaryOp::Mul => Ok(StaticValue::Float(a * b)),
+                BinaryOp::Div => Ok(StaticValue::Float(a / b)),
+                BinaryOp::Rem => Ok(StaticValue::Float(a % b)),
+                BinaryOp::Lt => Ok(StaticValue::Bool(a < b)),
+                BinaryOp::Gt => Ok(StaticValue::Bool(a > b)),
                 _ => self.fail(origin, format!("`{}` of two float literals is not supported", op.symbol())),
             },
-            (Datum::Bool(a), Datum::Bool(b)) => match op {
-                BinaryOp::And | BinaryOp::BitAnd => Ok(Datum::Bool(a & b)),
-                BinaryOp::Or | BinaryOp::BitOr => Ok(Datum::Bool(a | b)),
-                BinaryOp::Ne | BinaryOp::BitXor => Ok(Datum::Bool(a != b)),
-                BinaryOp::Eq => Ok(Datum::Bool(a == b)),
+            (StaticValue::Bool(a), StaticValue::Bool(b)) => match op {
+                BinaryOp::And | BinaryOp::BitAnd => Ok(StaticValue::Bool(a & b)),
+                BinaryOp::Or | BinaryOp::BitOr => Ok(StaticValue::Bool(a | b)),
+                BinaryOp::Ne | BinaryOp::BitXor => Ok(StaticValue::Bool(a != b)),
+                BinaryOp::Eq => Ok(StaticValue::Bool(a == b)),
                 _ => self.fail(origin, format!("`{}` does not apply to bool", op.symbol())),
             },
-            (Datum::Scalar(value, elem), _)
+            (StaticValue::Scalar(value, elem), _)
                 if matches!(op, BinaryOp::Shl | BinaryOp::Shr) && elem.is_integer() =>
             {
                 let (value, elem) = (value.clone(), *elem);
                 let count = self.shift_count(right, elem, origin)?;
                 self.scalar_binary(op, value, count, elem, origin)
             }
-            (Datum::Bool(true), Datum::Scalar(_, Elem::Bool)) if op == BinaryOp::And => Ok(right),
-            (Datum::Scalar(_, Elem::Bool), Datum::Bool(true)) if op == BinaryOp::And => Ok(left),
-            (Datum::Bool(false), Datum::Scalar(_, Elem::Bool)) if op == BinaryOp::Or => Ok(right),
-            (Datum::Scalar(_, Elem::Bool), Datum::Bool(false)) if op == BinaryOp::Or => Ok(left),
+            (StaticValue::Bool(true), StaticValue::Scalar(_, Elem::Bool)) if op == BinaryOp::And => Ok(right),
+            (StaticValue::Scalar(_, Elem::Bool), StaticValue::Bool(true)) if op == BinaryOp::And => Ok(left),
+            (StaticValue::Bool(false), StaticValue::Scalar(_, Elem::Bool)) if op == BinaryOp::Or => Ok(right),
+            (StaticValue::Scalar(_, Elem::Bool), StaticValue::Bool(false)) if op == BinaryOp::Or => Ok(left),
             _ => {
                 let (left, right, elem) = self.unify(left, right, op.symbol(), origin)?;
                 self.scalar_binary(op, left, right, elem, origin)
@@ -194,7 +201,7 @@ impl Evaluator<'_> {
         right: Value<TileAccess>,
         elem: Elem,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         use BinaryOp as B;
         let fits = match op {
             B::Add | B::Sub | B::Mul | B::Div | B::Rem => elem != Elem::Bool,
@@ -214,14 +221,14 @@ impl Evaluator<'_> {
         {
             return Ok(known);
         }
-        Ok(Datum::Scalar(Value::Binary(op, Box::new(left), Box::new(right)), result))
+        Ok(StaticValue::Scalar(Value::Binary(op, Box::new(left), Box::new(right)), result))
     }
 
     /// Two values of one element type: literals take the other side's.
     pub(super) fn unify(
         &mut self,
-        left: Datum,
-        right: Datum,
+        left: StaticValue,
+        right: StaticValue,
         what: &str,
         origin: Origin,
     ) -> Outcome<(Value<TileAccess>, Value<TileAccess>, Elem)> {
@@ -235,7 +242,7 @@ impl Evaluator<'_> {
             _ => {
                 let message = format!("`{what}` of {} and {}", left.kind(), right.kind());
                 let help = match (&left, &right) {
-                    (Datum::Unit, _) | (_, Datum::Unit) if what == "if" => {
+                    (StaticValue::Unit, _) | (_, StaticValue::Unit) if what == "if" => {
                         "an `if` that is a value has an `else`, and both end in a value without `;`"
                             .to_owned()
                     }
@@ -254,21 +261,23 @@ impl Evaluator<'_> {
     }
 
     /// How one of two datums takes the type of the other.
-    fn agreement(&self, left: &Datum, right: &Datum) -> String {
+    fn agreement(&self, left: &StaticValue, right: &StaticValue) -> String {
         // Rust's `as` knows no floats of 16 bits and less.
         let small = |elem: Elem| elem.is_float() && elem.bytes() < 4;
         let cast = [self.known_elem(left), self.known_elem(right)].into_iter().flatten().any(small);
         let conversion =
             |elem: Elem| if cast { format!("`x.cast::<{elem}>()`") } else { format!("`x as {elem}`") };
-        let integer = |datum: &Datum| matches!(datum, Datum::Index(_));
+        let integer = |datum: &StaticValue| matches!(datum, StaticValue::Index(_));
         match (left, right) {
-            (Datum::View(_), _) | (_, Datum::View(_)) => {
+            (StaticValue::View(_), _) | (_, StaticValue::View(_)) => {
                 "name an element: `x[[i, j]]`; the extents of a tensor are `x.dim(0)`".to_owned()
             }
-            (Datum::Float(_), other) | (other, Datum::Float(_)) if integer(other) => {
+            (StaticValue::Float(_), other) | (other, StaticValue::Float(_)) if integer(other) => {
                 "convert the index, `i as f32`, or write the number without a point".to_owned()
             }
-            (Datum::Scalar(_, elem), other) | (other, Datum::Scalar(_, elem)) if integer(other) => {
+            (StaticValue::Scalar(_, elem), other) | (other, StaticValue::Scalar(_, elem))
+                if integer(other) =>
+            {
                 format!("convert one side: {}, `x as usize`", conversion(*elem))
             }
             _ => match (self.known_elem(left), self.known_elem(right)) {
@@ -282,41 +291,46 @@ impl Evaluator<'_> {
         }
     }
 
-    fn open_float(&self, datum: &Datum) -> bool {
+    fn open_float(&self, datum: &StaticValue) -> bool {
         match datum {
-            Datum::Float(_) => true,
-            Datum::Scalar(Value::Variable(var), _) => self.undecided.contains_key(var),
+            StaticValue::Float(_) => true,
+            StaticValue::Scalar(Value::Variable(var), _) => self.undecided.contains_key(var),
             _ => false,
         }
     }
 
     /// The element type, where it is settled.
-    fn known_elem(&self, datum: &Datum) -> Option<Elem> {
+    fn known_elem(&self, datum: &StaticValue) -> Option<Elem> {
         match datum {
-            Datum::Bool(_) => Some(Elem::Bool),
-            Datum::Scalar(..) if self.open_float(datum) => None,
-            Datum::Scalar(_, elem) => Some(*elem),
+            StaticValue::Bool(_) => Some(Elem::Bool),
+            StaticValue::Scalar(..) if self.open_float(datum) => None,
+            StaticValue::Scalar(_, elem) => Some(*elem),
             _ => None,
         }
     }
 
     /// The datum as a value of `elem`; only literals and open floats change.
-    pub(super) fn coerce(&mut self, datum: Datum, elem: Elem, origin: Origin) -> Outcome<Value<TileAccess>> {
+    pub(super) fn coerce(
+        &mut self,
+        datum: StaticValue,
+        elem: Elem,
+        origin: Origin,
+    ) -> Outcome<Value<TileAccess>> {
         match datum {
-            Datum::Unknown => Err(Failed),
-            Datum::Scalar(Value::Variable(var), _)
+            StaticValue::Unknown => Err(Failed),
+            StaticValue::Scalar(Value::Variable(var), _)
                 if self.undecided.contains_key(&var) && elem.is_float() =>
             {
                 self.decide(var, elem);
                 Ok(Value::Variable(var))
             }
-            Datum::Scalar(value, found) if found == elem => Ok(value),
-            Datum::Bool(value) if elem == Elem::Bool => Ok(Value::Constant(Constant::bool(value))),
-            Datum::Float(value) if elem.is_float() => match Constant::float(elem, value) {
+            StaticValue::Scalar(value, found) if found == elem => Ok(value),
+            StaticValue::Bool(value) if elem == Elem::Bool => Ok(Value::Constant(Constant::bool(value))),
+            StaticValue::Float(value) if elem.is_float() => match Constant::float(elem, value) {
                 Some(constant) => Ok(Value::Constant(constant)),
                 None => self.fail(origin, format!("{value} is no {elem}")),
             },
-            Datum::Index(index) if elem.is_integer() && index.as_constant().is_some() => {
+            StaticValue::Index(index) if elem.is_integer() && index.as_constant().is_some() => {
                 let value = i128::from(index.offset());
                 match Constant::integer(elem, value) {
                     Some(constant) => Ok(Value::Constant(constant)),
@@ -325,7 +339,7 @@ impl Evaluator<'_> {
             }
             other => {
                 let message = format!("expected a value of type {elem}, found {}", other.kind());
-                if matches!(other, Datum::Float(_)) && elem.is_integer() {
+                if matches!(other, StaticValue::Float(_)) && elem.is_integer() {
                     let help = format!("write an integer, without a point, or convert it: `x as {elem}`");
                     return self.fail_help(origin, message, help);
                 }
@@ -345,7 +359,7 @@ impl Evaluator<'_> {
         a: &Index,
         b: &Index,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         use BinaryOp as B;
         if matches!(op, B::Div | B::Rem) && b.as_constant() == Some(0) {
             return self.fail(origin, format!("`{}` by zero", op.symbol()));
@@ -365,7 +379,7 @@ impl Evaluator<'_> {
                 Some(count @ 0..=62) => atoms.shift_right(a, count as u32),
                 None if self.ask(&[b]) => return Err(Failed),
                 None => {
-                    let count = Datum::Index(b.clone());
+                    let count = StaticValue::Index(b.clone());
                     return self.shifted(op, a, count, origin);
                 }
                 _ => {
@@ -384,12 +398,12 @@ impl Evaluator<'_> {
             }
         };
         let result = self.index(origin, result)?;
-        Ok(Datum::Index(self.tables.atoms.wrapped(result)))
+        Ok(StaticValue::Index(self.tables.atoms.wrapped(result)))
     }
 
     /// A number that may be beyond `i64` is compared with one that may be negative as what they are: no 64 bits hold both, so
     /// there are two comparisons. `None` where one will do.
-    fn compare_far(&mut self, op: BinaryOp, a: &Index, b: &Index) -> Option<Datum> {
+    fn compare_far(&mut self, op: BinaryOp, a: &Index, b: &Index) -> Option<StaticValue> {
         use BinaryOp as B;
         let (left, right) = (self.tables.atoms.range(a), self.tables.atoms.range(b));
         if left.low < 0 && right.beyond_i64() {
@@ -412,21 +426,21 @@ impl Evaluator<'_> {
         let natural = self.tables.atoms.natural(b);
         let second = self.compare(op, a, &natural);
         Some(match (first, second) {
-            (Datum::Scalar(first, _), Datum::Scalar(second, _)) => {
-                Datum::Scalar(Value::Binary(joined, Box::new(first), Box::new(second)), Elem::Bool)
+            (StaticValue::Scalar(first, _), StaticValue::Scalar(second, _)) => {
+                StaticValue::Scalar(Value::Binary(joined, Box::new(first), Box::new(second)), Elem::Bool)
             }
-            (Datum::Bool(known), other) | (other, Datum::Bool(known)) => {
+            (StaticValue::Bool(known), other) | (other, StaticValue::Bool(known)) => {
                 if known == all {
                     other
                 } else {
-                    Datum::Bool(known)
+                    StaticValue::Bool(known)
                 }
             }
             (_, second) => second,
         })
     }
 
-    fn compare(&mut self, op: BinaryOp, a: &Index, b: &Index) -> Datum {
+    fn compare(&mut self, op: BinaryOp, a: &Index, b: &Index) -> StaticValue {
         use BinaryOp as B;
         if let Some(found) = self.compare_far(op, a, b) {
             return found;
@@ -449,7 +463,7 @@ impl Evaluator<'_> {
             _ => known(never, equal),
         };
         match known {
-            Some(value) => Datum::Bool(value),
+            Some(value) => StaticValue::Bool(value),
             None => {
                 let mut left = a.clone();
                 if matches!(op, B::Lt | B::Ge)
@@ -461,7 +475,7 @@ impl Evaluator<'_> {
                     left = whole;
                 }
                 let comparison = Comparison { op, left, right: b.clone() };
-                Datum::Scalar(Value::Compare(comparison), Elem::Bool)
+                StaticValue::Scalar(Value::Compare(comparison), Elem::Bool)
             }
         }
     }
@@ -481,69 +495,69 @@ impl Evaluator<'_> {
     }
 
     /// `operand as ty`
-    pub(super) fn cast(&mut self, operand: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn cast(&mut self, operand: StaticValue, ty: TypeRef, origin: Origin) -> Outcome<StaticValue> {
         let elem = self.elem(ty, origin)?;
         match (operand, elem) {
-            (Datum::Unknown, _) => Err(Failed),
-            (Datum::Index(index), None)
+            (StaticValue::Unknown, _) => Err(Failed),
+            (StaticValue::Index(index), None)
                 if ty == TypeRef::Usize && index.as_constant().is_some_and(|n| n < 0) =>
             {
                 self.no_usize(index.offset().into(), origin)
             }
-            (Datum::Index(index), None) => Ok(Datum::Index(self.as_index(index, ty))),
-            (Datum::Index(index), Some(elem)) if elem != Elem::Bool => {
+            (StaticValue::Index(index), None) => Ok(StaticValue::Index(self.as_index(index, ty))),
+            (StaticValue::Index(index), Some(elem)) if elem != Elem::Bool => {
                 if let Some(value) = index.as_constant()
                     && let Some(constant) = Constant::nearest(elem, i128::from(value))
                 {
-                    return Ok(Datum::Scalar(Value::Constant(constant), elem));
+                    return Ok(StaticValue::Scalar(Value::Constant(constant), elem));
                 }
-                Ok(Datum::Scalar(Value::Index(index, elem), elem))
+                Ok(StaticValue::Scalar(Value::Index(index, elem), elem))
             }
-            (Datum::Float(value), Some(elem)) if elem.is_float() => {
-                Ok(Datum::Scalar(self.coerce(Datum::Float(value), elem, origin)?, elem))
+            (StaticValue::Float(value), Some(elem)) if elem.is_float() => {
+                Ok(StaticValue::Scalar(self.coerce(StaticValue::Float(value), elem, origin)?, elem))
             }
-            (Datum::Bool(value), Some(elem)) if elem.is_integer() => {
+            (StaticValue::Bool(value), Some(elem)) if elem.is_integer() => {
                 let constant = Constant { elem, bits: u64::from(value) };
-                Ok(Datum::Scalar(Value::Constant(constant), elem))
+                Ok(StaticValue::Scalar(Value::Constant(constant), elem))
             }
-            (Datum::Bool(value), None) => Ok(Datum::Index(Index::constant(i64::from(value)))),
-            (Datum::Scalar(value, Elem::Bool), None) => {
+            (StaticValue::Bool(value), None) => Ok(StaticValue::Index(Index::constant(i64::from(value)))),
+            (StaticValue::Scalar(value, Elem::Bool), None) => {
                 let one =
                     |value: i64| Box::new(Value::Constant(Constant { elem: Elem::I32, bits: value as u64 }));
                 let value = Value::Select(Box::new(value), one(1), one(0));
-                Ok(Datum::Index(self.index_from_value(value, Elem::I32, origin)))
+                Ok(StaticValue::Index(self.index_from_value(value, Elem::I32, origin)))
             }
-            (Datum::Scalar(Value::Constant(constant), from), None) if from.is_integer() => {
+            (StaticValue::Scalar(Value::Constant(constant), from), None) if from.is_integer() => {
                 let value = constant.as_i128();
                 match i64::try_from(value) {
                     Ok(known) if known >= 0 || ty != TypeRef::Usize => {
-                        Ok(Datum::Index(Index::constant(known)))
+                        Ok(StaticValue::Index(Index::constant(known)))
                     }
                     // Modulo 2⁶⁴, as Rust's `as`.
-                    _ if ty == TypeRef::Isize => Ok(Datum::Index(Index::constant(value as i64))),
+                    _ if ty == TypeRef::Isize => Ok(StaticValue::Index(Index::constant(value as i64))),
                     _ => self.no_usize(value, origin),
                 }
             }
-            (Datum::Scalar(value, from), None) if from.is_integer() => {
+            (StaticValue::Scalar(value, from), None) if from.is_integer() => {
                 let index = self.index_from_value(value, from, origin);
-                Ok(Datum::Index(self.as_index(index, ty)))
+                Ok(StaticValue::Index(self.as_index(index, ty)))
             }
             // As in Rust: toward zero, cut at the ends of the type.
-            (Datum::Scalar(value, from), None) if from.is_float() => {
+            (StaticValue::Scalar(value, from), None) if from.is_float() => {
                 let whole = if ty == TypeRef::Usize { Elem::U64 } else { Elem::I64 };
                 let value = Value::Cast(whole, Box::new(value));
                 let index = self.index_from_value(value, whole, origin);
-                Ok(Datum::Index(self.as_index(index, ty)))
+                Ok(StaticValue::Index(self.as_index(index, ty)))
             }
-            (Datum::Scalar(value, from), Some(elem))
+            (StaticValue::Scalar(value, from), Some(elem))
                 if elem != Elem::Bool && (from != Elem::Bool || !elem.is_float()) =>
             {
                 if from == elem {
-                    return Ok(Datum::Scalar(value, elem));
+                    return Ok(StaticValue::Scalar(value, elem));
                 }
-                Ok(Datum::Scalar(Value::Cast(elem, Box::new(value)), elem))
+                Ok(StaticValue::Scalar(Value::Cast(elem, Box::new(value)), elem))
             }
-            (Datum::View(view), Some(elem)) if elem != Elem::Bool => {
+            (StaticValue::View(view), Some(elem)) if elem != Elem::Bool => {
                 let from = self.tables.place(view.place).elem;
                 match from != Elem::Bool || !elem.is_float() {
                     true => self.copy_to_local(view, Some(elem), origin),
@@ -563,7 +577,7 @@ impl Evaluator<'_> {
 }
 
 /// `a op b` of integers known now; none for a division by zero.
-fn folded(op: BinaryOp, a: Constant, b: Constant) -> Option<Datum> {
+fn folded(op: BinaryOp, a: Constant, b: Constant) -> Option<StaticValue> {
     use BinaryOp as B;
     let elem = a.elem;
     let (x, y) = (a.as_i128(), b.as_i128());
@@ -581,16 +595,16 @@ fn folded(op: BinaryOp, a: Constant, b: Constant) -> Option<Datum> {
         B::BitXor => x ^ y,
         B::Shl => x.wrapping_shl(count),
         B::Shr => x.wrapping_shr(count),
-        B::Eq => return Some(Datum::Bool(x == y)),
-        B::Ne => return Some(Datum::Bool(x != y)),
-        B::Lt => return Some(Datum::Bool(x < y)),
-        B::Le => return Some(Datum::Bool(x <= y)),
-        B::Gt => return Some(Datum::Bool(x > y)),
-        B::Ge => return Some(Datum::Bool(x >= y)),
+        B::Eq => return Some(StaticValue::Bool(x == y)),
+        B::Ne => return Some(StaticValue::Bool(x != y)),
+        B::Lt => return Some(StaticValue::Bool(x < y)),
+        B::Le => return Some(StaticValue::Bool(x <= y)),
+        B::Gt => return Some(StaticValue::Bool(x > y)),
+        B::Ge => return Some(StaticValue::Bool(x >= y)),
         B::And | B::Or => return None,
     };
     let bits = exact as u64 & (u64::MAX >> (64 - elem.bits()));
-    Some(Datum::Scalar(Value::Constant(Constant { elem, bits }), elem))
+    Some(StaticValue::Scalar(Value::Constant(Constant { elem, bits }), elem))
 }
 
 impl Evaluator<'_> {
@@ -605,10 +619,10 @@ impl Evaluator<'_> {
     }
 
     /// What an expression of `isize` gives: an index that may leave 64 bits wraps as one.
-    pub(super) fn signed_index(&mut self, id: ExprId, datum: Datum) -> Datum {
+    pub(super) fn signed_index(&mut self, id: ExprId, datum: StaticValue) -> StaticValue {
         match datum {
-            Datum::Index(index) if self.kernel.signed.binary_search(&id).is_ok() => {
-                Datum::Index(self.as_index(index, TypeRef::Isize))
+            StaticValue::Index(index) if self.kernel.signed.binary_search(&id).is_ok() => {
+                StaticValue::Index(self.as_index(index, TypeRef::Isize))
             }
             other => other,
         }

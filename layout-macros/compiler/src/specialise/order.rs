@@ -1,10 +1,10 @@
 //! The order of evaluation: an operand is read where it stands.
 //!
-//! A [`Datum`] is not code yet: it names variables and elements, and they are read where it is finally used. Law: between
+//! A [`StaticValue`] is not code yet: it names variables and elements, and they are read where it is finally used. Law: between
 //! the place where an expression stands and its use, nothing that it reads is changed. So before a later operand changes
 //! something, the earlier ones that read it are copied to names, and a `let` binds a copy.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::expression::leaves;
 use super::tile::TileAccess;
@@ -39,8 +39,8 @@ impl Touched {
 
 impl Evaluator<'_> {
     /// Evaluates all from left to right, so that all their errors are reported.
-    pub(super) fn exprs(&mut self, ids: &[ExprId]) -> Outcome<Vec<Datum>> {
-        let mut values: Vec<Outcome<Datum>> = Vec::with_capacity(ids.len());
+    pub(super) fn exprs(&mut self, ids: &[ExprId]) -> Outcome<Vec<StaticValue>> {
+        let mut values: Vec<Outcome<StaticValue>> = Vec::with_capacity(ids.len());
         for id in ids {
             let before = self.out.len();
             let value = self.expr(*id);
@@ -55,7 +55,7 @@ impl Evaluator<'_> {
     }
 
     /// Names, ahead of statement `before`, those of `values` that the statements from there on change.
-    pub(super) fn keep(&mut self, values: &mut [Outcome<Datum>], before: usize) {
+    pub(super) fn keep(&mut self, values: &mut [Outcome<StaticValue>], before: usize) {
         let mut changes = Touched::default();
         self.out[before..].iter().for_each(|statement| self.changes(statement, &mut changes));
         if changes.is_empty() {
@@ -67,7 +67,7 @@ impl Evaluator<'_> {
             self.reads(value, &mut reads);
             if changes.meets(&reads) {
                 let origin = later.first().map_or(Origin(0), |statement| statement.origin);
-                *value = self.hold("before", std::mem::replace(value, Datum::Unknown), origin);
+                *value = self.hold("before", std::mem::replace(value, StaticValue::Unknown), origin);
             }
         }
         self.out.extend(later);
@@ -127,24 +127,26 @@ impl Evaluator<'_> {
         });
     }
 
-    fn reads(&self, datum: &Datum, out: &mut Touched) {
+    fn reads(&self, datum: &StaticValue, out: &mut Touched) {
         match datum {
-            Datum::Index(index) => self.reads_index(index, out),
-            Datum::Scalar(value, _) => self.reads_value(value, out),
-            Datum::Tuple(parts) | Datum::Array(parts) => parts.iter().for_each(|part| self.reads(part, out)),
-            Datum::View(view) => view.indices(&mut |index| self.reads_index(index, out)),
-            Datum::Barrier(BarrierAt { index, .. }) => self.reads_index(index, out),
+            StaticValue::Index(index) => self.reads_index(index, out),
+            StaticValue::Scalar(value, _) => self.reads_value(value, out),
+            StaticValue::Tuple(parts) | StaticValue::Array(parts) => {
+                parts.iter().for_each(|part| self.reads(part, out))
+            }
+            StaticValue::View(view) => view.indices(&mut |index| self.reads_index(index, out)),
+            StaticValue::Barrier(BarrierAt { index, .. }) => self.reads_index(index, out),
             // A state of a pipeline is what its variables are when it is asked; a closure likewise sees the names around it.
-            Datum::Unit
-            | Datum::Function(..)
-            | Datum::Borrowed(_)
-            | Datum::Float(_)
-            | Datum::Bool(_)
-            | Datum::Layout(_)
-            | Datum::Barriers(..)
-            | Datum::Pipeline(..)
-            | Datum::TensorCore(_)
-            | Datum::Unknown => {}
+            StaticValue::Unit
+            | StaticValue::Function(..)
+            | StaticValue::Borrowed(_)
+            | StaticValue::Float(_)
+            | StaticValue::Bool(_)
+            | StaticValue::Layout(_)
+            | StaticValue::Barriers(..)
+            | StaticValue::Pipeline(..)
+            | StaticValue::TensorCore(_)
+            | StaticValue::Unknown => {}
         }
     }
 

@@ -3,7 +3,7 @@
 //! Law: a place holds every offset of its layout, swizzled or not. The block's places lie one after another, each at its
 //! alignment, and fit the architecture.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileAccess;
 use crate::index::{Atom, Index};
@@ -19,13 +19,13 @@ const MAX_LOCAL_ELEMENTS: i64 = 1024;
 impl Evaluator<'_> {
     pub(super) fn allocate(
         &mut self,
-        layout: Datum,
+        layout: StaticValue,
         types: &[TypeRef],
         shared: bool,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let what = if shared { "shared" } else { "local" };
-        let Datum::Layout(layout) = layout else {
+        let StaticValue::Layout(layout) = layout else {
             return self.fail_help(
                 origin,
                 format!("`{what}` takes a layout, not {}", layout.kind()),
@@ -90,7 +90,7 @@ impl Evaluator<'_> {
         let constants = |values: &[i64]| values.iter().map(|v| Index::constant(*v)).collect();
         let mut view = View::whole(id, constants(&extents), constants(&strides), true);
         view.swizzle = swizzle;
-        Ok(Datum::View(view))
+        Ok(StaticValue::View(view))
     }
 
     /// Allocates the block's shared memory, aligned; the only function that does.

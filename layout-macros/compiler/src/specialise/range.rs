@@ -127,7 +127,7 @@ impl Evaluator<'_> {
     }
 
     /// Requires that this mutable index stays below a number; false where it is no such index, or is known not to stay.
-    pub(super) fn ask_to_come_round(&mut self, index: &Index, count: i64) -> bool {
+    pub(super) fn require_below(&mut self, index: &Index, count: i64) -> bool {
         let Some(id) = index.as_atom() else { return false };
         let parts: Vec<Index> = match self.tables.atoms.atom(id) {
             Atom::Variable(var, _) => match self.owners.get(var).copied() {
@@ -138,35 +138,35 @@ impl Evaluator<'_> {
             _ => return false,
         };
         // Of each part, not only of the first.
-        parts.iter().fold(false, |asked, part| self.ask_to_come_round(part, count) | asked)
+        parts.iter().fold(false, |asked, part| self.require_below(part, count) | asked)
     }
 
     fn suppose_below(&mut self, local: LocalId, count: i64) -> bool {
-        match self.rings.get(&local) {
+        match self.modular_bounds.get(&local) {
             Some(None) => false,
             Some(Some(known)) if *known <= count => false,
             _ => {
-                self.rings.insert(local, Some(count));
+                self.modular_bounds.insert(local, Some(count));
                 true
             }
         }
     }
 
     /// At the head of a loop: what is assumed of the mutable indices that it changes. Gives them.
-    pub(super) fn at_head(&mut self, changed: &[VarId]) -> Vec<(VarId, i64)> {
-        let ring = |var: &VarId| Some((*var, self.rings.get(self.owners.get(var)?).copied()??));
-        let rings: Vec<(VarId, i64)> = changed.iter().filter_map(ring).collect();
-        self.come_round(&rings);
+    pub(super) fn enter_loop(&mut self, changed: &[VarId]) -> Vec<(VarId, i64)> {
+        let ring = |var: &VarId| Some((*var, self.modular_bounds.get(self.owners.get(var)?).copied()??));
+        let modular_bounds: Vec<(VarId, i64)> = changed.iter().filter_map(ring).collect();
+        self.check_back_edge(&modular_bounds);
         changed.iter().for_each(|var| self.forget(*var));
-        for (var, count) in &rings {
+        for (var, count) in &modular_bounds {
             self.present.insert(*var, Range::new(0, i128::from(*count) - 1));
         }
-        rings
+        modular_bounds
     }
 
     /// At the end of a round: what was assumed at the head holds, or is not assumed again.
-    pub(super) fn come_round(&mut self, rings: &[(VarId, i64)]) {
-        for (var, count) in rings {
+    pub(super) fn check_back_edge(&mut self, modular_bounds: &[(VarId, i64)]) {
+        for (var, count) in modular_bounds {
             let now = self.read_index(*var);
             let range = self.tight(&now);
             if (range.low < 0 || range.high >= i128::from(*count))
@@ -174,7 +174,7 @@ impl Evaluator<'_> {
             {
                 // `k = 1 - k` of an index below 4 is below 2: then that is supposed.
                 let fewer = i64::try_from(range.high + 1).ok().filter(|fewer| (1..*count).contains(fewer));
-                self.rings.insert(*local, fewer);
+                self.modular_bounds.insert(*local, fewer);
             }
         }
     }

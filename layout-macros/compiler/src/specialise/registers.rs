@@ -5,7 +5,7 @@
 //! compared with each position.
 
 use super::array::MAX_COMPARED;
-use super::datum::{Binding, Datum, LayoutDatum};
+use super::datum::{Binding, LayoutDatum, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileAccess;
 use crate::elem::Elem;
@@ -32,7 +32,7 @@ pub(super) enum Part {
 
 /// A place in a mutable array: what is there, and the way to it, an index and a length for each array.
 #[derive(Clone, Debug)]
-pub(super) struct Spot {
+pub(super) struct LValue {
     pub part: Part,
     pub at: Vec<(Index, i64)>,
 }
@@ -45,7 +45,7 @@ enum Step {
 
 impl Evaluator<'_> {
     /// The place in a mutable array that an expression names; `None` where it names none.
-    pub(super) fn spot(&mut self, place: ExprId, origin: Origin) -> Option<Outcome<Spot>> {
+    pub(super) fn spot(&mut self, place: ExprId, origin: Origin) -> Option<Outcome<LValue>> {
         let (root, steps) = self.way(place)?;
         let indices: Vec<ExprId> = steps.iter().filter_map(Step::index).collect();
         Some(self.exprs(&indices).and_then(|indices| self.follow(root, &steps, indices, origin)))
@@ -57,7 +57,7 @@ impl Evaluator<'_> {
         first: ExprId,
         place: ExprId,
         origin: Origin,
-    ) -> Option<Outcome<(Datum, Spot)>> {
+    ) -> Option<Outcome<(StaticValue, LValue)>> {
         let (root, steps) = self.way(place)?;
         let ids: Vec<ExprId> = std::iter::once(first).chain(steps.iter().filter_map(Step::index)).collect();
         Some(self.exprs(&ids).and_then(|mut values| {
@@ -67,7 +67,7 @@ impl Evaluator<'_> {
     }
 
     /// The array that an expression begins at, and the steps from there.
-    fn way(&self, place: ExprId) -> Option<(Spot, Vec<Step>)> {
+    fn way(&self, place: ExprId) -> Option<(LValue, Vec<Step>)> {
         if let Some((_, Binding::Array(spot))) = self.named(place) {
             return Some((spot.clone(), Vec::new()));
         }
@@ -83,18 +83,18 @@ impl Evaluator<'_> {
 
     fn follow(
         &mut self,
-        mut spot: Spot,
+        mut spot: LValue,
         steps: &[Step],
-        indices: Vec<Datum>,
+        indices: Vec<StaticValue>,
         origin: Origin,
-    ) -> Outcome<Spot> {
+    ) -> Outcome<LValue> {
         let mut indices = indices.into_iter();
         for step in steps {
             spot.part = match (step, spot.part) {
                 (Step::At(_), Part::Array(len, of)) => {
-                    let index = self.expect_index(indices.next().unwrap_or(Datum::Unknown), origin)?;
+                    let index = self.expect_index(indices.next().unwrap_or(StaticValue::Unknown), origin)?;
                     self.in_range(&index, len as usize, origin)?;
-                    if index.as_constant().is_none() && self.ask_element(&index) {
+                    if index.as_constant().is_none() && self.request_unroll_of_element(&index) {
                         return Err(Failed);
                     }
                     spot.at.push((index, len));
@@ -115,20 +115,20 @@ impl Evaluator<'_> {
     }
 
     /// The registers of a place, read where they are used.
-    pub(super) fn read_spot(&mut self, spot: &Spot, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn read_spot(&mut self, spot: &LValue, origin: Origin) -> Outcome<StaticValue> {
         let read = self.registers_of(&spot.part, &spot.at, origin)?;
         Ok(self.with_indices(&spot.part, read, origin))
     }
 
     /// A place as a value: a copy of it now.
-    pub(super) fn copy_of_spot(&mut self, spot: &Spot, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn copy_of_spot(&mut self, spot: &LValue, origin: Origin) -> Outcome<StaticValue> {
         let read = self.registers_of(&spot.part, &spot.at, origin)?;
         let copy = self.hold("element", read, origin);
         Ok(self.with_indices(&spot.part, copy, origin))
     }
 
     /// The registers, those of indices as numbers.
-    fn registers_of(&mut self, part: &Part, at: &[(Index, i64)], origin: Origin) -> Outcome<Datum> {
+    fn registers_of(&mut self, part: &Part, at: &[(Index, i64)], origin: Origin) -> Outcome<StaticValue> {
         let open = at.iter().position(|(index, _)| index.as_constant().is_none());
         if let Some(place) = open {
             let (index, len) = at[place].clone();
@@ -137,37 +137,37 @@ impl Evaluator<'_> {
                 fixed[place].0 = Index::constant(number);
                 self.registers_of(part, &fixed, origin)
             });
-            let parts = parts.collect::<Outcome<Vec<Datum>>>()?;
+            let parts = parts.collect::<Outcome<Vec<StaticValue>>>()?;
             return self.chosen_of(parts, &index, origin);
         }
         let within = |number: i64, len: i64| [at, &[(Index::constant(number), len)]].concat();
         match part {
             Part::Number(view) | Part::Index(view, _) => {
                 let (access, elem) = self.register(view, at, origin);
-                Ok(Datum::Scalar(Value::Load(Box::new(access)), elem))
+                Ok(StaticValue::Scalar(Value::Load(Box::new(access)), elem))
             }
             Part::Tuple(parts) => {
                 let parts = parts.iter().map(|part| self.registers_of(part, at, origin));
-                Ok(Datum::Tuple(parts.collect::<Outcome<_>>()?))
+                Ok(StaticValue::Tuple(parts.collect::<Outcome<_>>()?))
             }
             Part::Array(len, of) => {
                 let parts = (0..*len).map(|number| self.registers_of(of, &within(number, *len), origin));
-                Ok(Datum::Array(parts.collect::<Outcome<_>>()?))
+                Ok(StaticValue::Array(parts.collect::<Outcome<_>>()?))
             }
         }
     }
 
     /// The indices among what was read as indices.
-    fn with_indices(&mut self, part: &Part, read: Datum, origin: Origin) -> Datum {
+    fn with_indices(&mut self, part: &Part, read: StaticValue, origin: Origin) -> StaticValue {
         match (part, read) {
-            (Part::Index(_, local), Datum::Scalar(value, _)) => {
-                Datum::Index(self.index_of_register(value, *local, origin))
+            (Part::Index(_, local), StaticValue::Scalar(value, _)) => {
+                StaticValue::Index(self.index_of_register(value, *local, origin))
             }
-            (Part::Tuple(parts), Datum::Tuple(read)) => Datum::Tuple(
+            (Part::Tuple(parts), StaticValue::Tuple(read)) => StaticValue::Tuple(
                 parts.iter().zip(read).map(|(part, read)| self.with_indices(part, read, origin)).collect(),
             ),
-            (Part::Array(_, of), Datum::Array(read)) => {
-                Datum::Array(read.into_iter().map(|read| self.with_indices(of, read, origin)).collect())
+            (Part::Array(_, of), StaticValue::Array(read)) => {
+                StaticValue::Array(read.into_iter().map(|read| self.with_indices(of, read, origin)).collect())
             }
             (_, read) => read,
         }
@@ -182,9 +182,9 @@ impl Evaluator<'_> {
     /// `place = value`, `place += value`.
     pub(super) fn assign_spot(
         &mut self,
-        spot: &Spot,
+        spot: &LValue,
         op: Option<BinaryOp>,
-        value: Datum,
+        value: StaticValue,
         origin: Origin,
     ) -> Outcome<()> {
         let value = match op {
@@ -195,7 +195,7 @@ impl Evaluator<'_> {
             None => value,
         };
         let value = self.as_part(&spot.part, value, origin)?;
-        let plain = matches!(value, Datum::Scalar(..))
+        let plain = matches!(value, StaticValue::Scalar(..))
             && spot.at.iter().all(|(index, _)| index.as_constant().is_some());
         // All are read before the first is written.
         let value = if plain { value } else { self.hold("element", value, origin) };
@@ -203,26 +203,26 @@ impl Evaluator<'_> {
     }
 
     /// The value with the types of what it is assigned to.
-    fn as_part(&mut self, part: &Part, value: Datum, origin: Origin) -> Outcome<Datum> {
+    fn as_part(&mut self, part: &Part, value: StaticValue, origin: Origin) -> Outcome<StaticValue> {
         match (part, value) {
             (Part::Number(view), value) => {
                 let elem = self.tables.place(view.place).elem;
-                Ok(Datum::Scalar(self.coerce(value, elem, origin)?, elem))
+                Ok(StaticValue::Scalar(self.coerce(value, elem, origin)?, elem))
             }
             (Part::Index(_, local), value) => {
                 let index = self.expect_index(value, origin)?;
                 let held = self.taken(*local, &index);
-                Ok(Datum::Scalar(Value::Index(held, Elem::I64), Elem::I64))
+                Ok(StaticValue::Scalar(Value::Index(held, Elem::I64), Elem::I64))
             }
-            (Part::Tuple(parts), Datum::Tuple(values)) if parts.len() == values.len() => {
+            (Part::Tuple(parts), StaticValue::Tuple(values)) if parts.len() == values.len() => {
                 let values = parts.iter().zip(values).map(|(part, value)| self.as_part(part, value, origin));
-                Ok(Datum::Tuple(values.collect::<Outcome<_>>()?))
+                Ok(StaticValue::Tuple(values.collect::<Outcome<_>>()?))
             }
-            (Part::Array(len, of), Datum::Array(values)) if values.len() as i64 == *len => {
+            (Part::Array(len, of), StaticValue::Array(values)) if values.len() as i64 == *len => {
                 let values = values.into_iter().map(|value| self.as_part(of, value, origin));
-                Ok(Datum::Array(values.collect::<Outcome<_>>()?))
+                Ok(StaticValue::Array(values.collect::<Outcome<_>>()?))
             }
-            (_, Datum::Unknown) => Err(Failed),
+            (_, StaticValue::Unknown) => Err(Failed),
             (part, value) => {
                 let message = format!("{} is assigned {}", part.kind(), value.kind());
                 self.fail(origin, message)
@@ -230,16 +230,16 @@ impl Evaluator<'_> {
         }
     }
 
-    fn write(&mut self, part: &Part, at: &[(Index, i64)], value: Datum, origin: Origin) -> Outcome<()> {
+    fn write(&mut self, part: &Part, at: &[(Index, i64)], value: StaticValue, origin: Origin) -> Outcome<()> {
         let within = |number: i64, len: i64| [at, &[(Index::constant(number), len)]].concat();
         match (part, value) {
-            (Part::Tuple(parts), Datum::Tuple(values)) => {
+            (Part::Tuple(parts), StaticValue::Tuple(values)) => {
                 parts.iter().zip(values).try_for_each(|(part, value)| self.write(part, at, value, origin))
             }
-            (Part::Array(len, of), Datum::Array(values)) => (0..)
+            (Part::Array(len, of), StaticValue::Array(values)) => (0..)
                 .zip(values)
                 .try_for_each(|(number, value)| self.write(of, &within(number, *len), value, origin)),
-            (Part::Number(view) | Part::Index(view, _), Datum::Scalar(value, _)) => {
+            (Part::Number(view) | Part::Index(view, _), StaticValue::Scalar(value, _)) => {
                 self.write_number(view, at, value, origin)
             }
             _ => Err(Failed),
@@ -288,17 +288,17 @@ impl Evaluator<'_> {
     }
 
     /// Registers for a `let mut` array.
-    pub(super) fn array_binding(&mut self, local: LocalId, parts: Vec<Datum>) -> Binding {
-        let whole = Datum::Array(parts);
+    pub(super) fn array_binding(&mut self, local: LocalId, parts: Vec<StaticValue>) -> Binding {
+        let whole = StaticValue::Array(parts);
         let origin = self.kernel.locals[local.0 as usize].origin;
         let made = self.part_like(local, &mut Vec::new(), &[&whole], origin).and_then(|part| {
-            let spot = Spot { part, at: Vec::new() };
+            let spot = LValue { part, at: Vec::new() };
             self.assign_spot(&spot, None, whole, origin)?;
             Ok(spot)
         });
         match made {
             Ok(spot) => Binding::Array(spot),
-            Err(Failed) => Binding::Value(Datum::Unknown),
+            Err(Failed) => Binding::Value(StaticValue::Unknown),
         }
     }
 
@@ -307,17 +307,17 @@ impl Evaluator<'_> {
         &mut self,
         local: LocalId,
         around: &mut Vec<i64>,
-        samples: &[&Datum],
+        samples: &[&StaticValue],
         origin: Origin,
     ) -> Outcome<Part> {
         match samples.first() {
             None => self.fail(origin, "an array without elements cannot change"),
-            Some(Datum::Array(first)) => {
+            Some(StaticValue::Array(first)) => {
                 let len = first.len();
                 let mut inner = Vec::new();
                 for sample in samples {
                     match sample {
-                        Datum::Array(parts) if parts.len() == len => inner.extend(parts),
+                        StaticValue::Array(parts) if parts.len() == len => inner.extend(parts),
                         other => return self.not_alike(other, origin),
                     }
                 }
@@ -326,13 +326,15 @@ impl Evaluator<'_> {
                 around.pop();
                 Ok(Part::Array(len as i64, Box::new(part?)))
             }
-            Some(Datum::Tuple(first)) => {
+            Some(StaticValue::Tuple(first)) => {
                 let mut parts = Vec::new();
                 for number in 0..first.len() {
                     let mut column = Vec::new();
                     for sample in samples {
                         match sample {
-                            Datum::Tuple(parts) if parts.len() == first.len() => column.push(&parts[number]),
+                            StaticValue::Tuple(parts) if parts.len() == first.len() => {
+                                column.push(&parts[number])
+                            }
                             other => return self.not_alike(other, origin),
                         }
                     }
@@ -344,8 +346,8 @@ impl Evaluator<'_> {
         }
     }
 
-    fn not_alike(&mut self, other: &Datum, origin: Origin) -> Outcome<Part> {
-        if matches!(other, Datum::Unknown) {
+    fn not_alike(&mut self, other: &StaticValue, origin: Origin) -> Outcome<Part> {
+        if matches!(other, StaticValue::Unknown) {
             return Err(Failed);
         }
         self.fail(origin, format!("the elements of an array are of one type; one is {}", other.kind()))
@@ -355,21 +357,21 @@ impl Evaluator<'_> {
         &mut self,
         local: LocalId,
         around: &[i64],
-        samples: &[&Datum],
+        samples: &[&StaticValue],
         origin: Origin,
     ) -> Outcome<Part> {
         let mut elem = None;
         let mut indices = 0;
         for sample in samples {
             elem = match sample {
-                Datum::Scalar(_, elem) => Some(*elem),
-                Datum::Bool(_) => Some(Elem::Bool),
-                Datum::Float(_) => elem.or(Some(Elem::F32)),
-                Datum::Index(_) => {
+                StaticValue::Scalar(_, elem) => Some(*elem),
+                StaticValue::Bool(_) => Some(Elem::Bool),
+                StaticValue::Float(_) => elem.or(Some(Elem::F32)),
+                StaticValue::Index(_) => {
                     indices += 1;
                     elem
                 }
-                Datum::Unknown => return Err(Failed),
+                StaticValue::Unknown => return Err(Failed),
                 other => {
                     return self.fail_help(
                         origin,
@@ -389,12 +391,12 @@ impl Evaluator<'_> {
             );
         }
         let layout = match Layout::row_major(IntTuple::flat(around.to_vec())) {
-            Ok(layout) => Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }),
+            Ok(layout) => StaticValue::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }),
             Err(error) => return self.fail(origin, error.to_string()),
         };
         let of_indices = indices == samples.len();
         let elem = if of_indices { Elem::I64 } else { elem.unwrap_or(Elem::I64) };
-        let Datum::View(view) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
+        let StaticValue::View(view) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
             return Err(Failed);
         };
         let name = self.kernel.locals[local.0 as usize].name.clone();
@@ -403,7 +405,7 @@ impl Evaluator<'_> {
     }
 }
 
-impl Spot {
+impl LValue {
     /// The number of elements, of an array.
     pub(super) fn len(&self) -> Option<i64> {
         match &self.part {
@@ -413,15 +415,15 @@ impl Spot {
     }
 
     /// The parts of a tuple, or the elements of an array.
-    pub(super) fn parts(self) -> Vec<Spot> {
-        let Spot { part, at } = self;
+    pub(super) fn parts(self) -> Vec<LValue> {
+        let LValue { part, at } = self;
         match part {
-            Part::Tuple(parts) => parts.into_iter().map(|part| Spot { part, at: at.clone() }).collect(),
+            Part::Tuple(parts) => parts.into_iter().map(|part| LValue { part, at: at.clone() }).collect(),
             Part::Array(len, of) => {
                 let within = |number| [&at[..], &[(Index::constant(number), len)]].concat();
-                (0..len).map(|number| Spot { part: (*of).clone(), at: within(number) }).collect()
+                (0..len).map(|number| LValue { part: (*of).clone(), at: within(number) }).collect()
             }
-            part @ (Part::Number(_) | Part::Index(..)) => vec![Spot { part, at }],
+            part @ (Part::Number(_) | Part::Index(..)) => vec![LValue { part, at }],
         }
     }
 }

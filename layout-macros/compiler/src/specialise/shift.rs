@@ -2,7 +2,7 @@
 //!
 //! Law: a count is of any integer type, and counts modulo the width of what is shifted, as in Rust's release mode.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileAccess;
 use crate::elem::Elem;
@@ -15,22 +15,22 @@ impl Evaluator<'_> {
     /// The count of a shift, of any integer type: only its lowest bits count, and a conversion keeps them.
     pub(super) fn shift_count(
         &mut self,
-        count: Datum,
+        count: StaticValue,
         elem: Elem,
         origin: Origin,
     ) -> Outcome<Value<TileAccess>> {
         match count {
-            Datum::Scalar(value, from) if from.is_integer() && from != elem => {
+            StaticValue::Scalar(value, from) if from.is_integer() && from != elem => {
                 Ok(Value::Cast(elem, Box::new(value)))
             }
-            Datum::Index(index) if index.as_constant().is_none() => Ok(Value::Index(index, elem)),
+            StaticValue::Index(index) if index.as_constant().is_none() => Ok(Value::Index(index, elem)),
             other => self.coerce(other, elem, origin),
         }
     }
 
     /// The count of a shift that is a number.
-    pub(super) fn known_count(&self, count: &Datum) -> Option<Index> {
-        let Datum::Scalar(Value::Constant(constant), _) = count else { return None };
+    pub(super) fn known_count(&self, count: &StaticValue) -> Option<Index> {
+        let StaticValue::Scalar(Value::Constant(constant), _) = count else { return None };
         i64::try_from(constant.as_i128()).ok().map(Index::constant)
     }
 
@@ -40,13 +40,13 @@ impl Evaluator<'_> {
         &mut self,
         op: BinaryOp,
         a: &Index,
-        count: Datum,
+        count: StaticValue,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let range = self.tables.atoms.range(a);
         let counts = match &count {
-            Datum::Index(count) => self.tables.atoms.range(count),
-            Datum::Scalar(value, elem) => self.value_range(value, *elem),
+            StaticValue::Index(count) => self.tables.atoms.range(count),
+            StaticValue::Scalar(value, elem) => self.value_range(value, *elem),
             _ => Range::new(0, 63),
         };
         let short = counts.low >= 0 && counts.high < 31;
@@ -56,9 +56,11 @@ impl Evaluator<'_> {
             true => Elem::U64,
             false => Elem::I64,
         };
-        let value = Datum::Scalar(Value::Index(a.clone(), elem), elem);
+        let value = StaticValue::Scalar(Value::Index(a.clone(), elem), elem);
         match self.binary(op, value, count, origin)? {
-            Datum::Scalar(value, elem) => Ok(Datum::Index(self.index_from_value(value, elem, origin))),
+            StaticValue::Scalar(value, elem) => {
+                Ok(StaticValue::Index(self.index_from_value(value, elem, origin)))
+            }
             other => Ok(other),
         }
     }

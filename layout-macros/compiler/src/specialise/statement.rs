@@ -2,7 +2,7 @@
 
 use super::array::MAX_COMPARED;
 use super::constant;
-use super::datum::{Binding, Datum};
+use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::expression::leaves;
 use crate::arith::gcd;
@@ -77,7 +77,7 @@ struct Counted<'k> {
     range: Range,
     /// What the body assigns, and what is assumed of it at the loop's head.
     changed: Vec<VarId>,
-    rings: Vec<(VarId, i64)>,
+    modular_bounds: Vec<(VarId, i64)>,
 }
 
 impl Evaluator<'_> {
@@ -100,7 +100,7 @@ impl Evaluator<'_> {
                     self.written.insert(*local);
                 }
                 let failed = datum.is_err();
-                self.bind(pattern, datum.unwrap_or(Datum::Unknown), origin);
+                self.bind(pattern, datum.unwrap_or(StaticValue::Unknown), origin);
                 if failed { Err(Failed) } else { Ok(()) }
             }
             Ast::Declare { local, ty } => self.declare(*local, ty, origin),
@@ -118,8 +118,8 @@ impl Evaluator<'_> {
                 Ok(())
             }
             Ast::Continue => {
-                let rings = self.heads.last().cloned().unwrap_or_default();
-                self.come_round(&rings);
+                let modular_bounds = self.heads.last().cloned().unwrap_or_default();
+                self.check_back_edge(&modular_bounds);
                 self.push(origin, StatementKind::Continue);
                 Ok(())
             }
@@ -140,23 +140,28 @@ impl Evaluator<'_> {
     }
 
     /// The datum as the type that is written.
-    pub(super) fn ascribe(&mut self, datum: Datum, ty: &Annotation, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn ascribe(
+        &mut self,
+        datum: StaticValue,
+        ty: &Annotation,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let ty = match (ty, datum) {
             (Annotation::Any, datum) => return Ok(datum),
             (Annotation::Type(ty), datum) => return self.ascribe_type(datum, *ty, origin),
-            (Annotation::Tuple(types), Datum::Tuple(parts)) if types.len() == parts.len() => {
+            (Annotation::Tuple(types), StaticValue::Tuple(parts)) if types.len() == parts.len() => {
                 let parts = parts.into_iter().zip(types).map(|(part, ty)| self.ascribe(part, ty, origin));
-                return Ok(Datum::Tuple(parts.collect::<Outcome<_>>()?));
+                return Ok(StaticValue::Tuple(parts.collect::<Outcome<_>>()?));
             }
-            (Annotation::Array(ty), Datum::Array(parts)) => {
+            (Annotation::Array(ty), StaticValue::Array(parts)) => {
                 let parts = parts.into_iter().map(|part| self.ascribe(part, ty, origin));
-                return Ok(Datum::Array(parts.collect::<Outcome<_>>()?));
+                return Ok(StaticValue::Array(parts.collect::<Outcome<_>>()?));
             }
-            (Annotation::Mutable(_) | Annotation::Tuple(_), Datum::Borrowed(binding)) => {
-                return Ok(Datum::Borrowed(binding));
+            (Annotation::Mutable(_) | Annotation::Tuple(_), StaticValue::Borrowed(binding)) => {
+                return Ok(StaticValue::Borrowed(binding));
             }
-            (Annotation::Mutable(_), Datum::View(view)) => return Ok(Datum::View(view)),
-            (Annotation::Tuple(_) | Annotation::Array(_) | Annotation::Mutable(_), Datum::Unknown) => {
+            (Annotation::Mutable(_), StaticValue::View(view)) => return Ok(StaticValue::View(view)),
+            (Annotation::Tuple(_) | Annotation::Array(_) | Annotation::Mutable(_), StaticValue::Unknown) => {
                 return Err(Failed);
             }
             (Annotation::Mutable(_), other) => {
@@ -173,47 +178,52 @@ impl Evaluator<'_> {
         self.fail(origin, format!("expected {}, found {}", ty.1, ty.0.kind()))
     }
 
-    fn ascribe_type(&mut self, datum: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+    fn ascribe_type(&mut self, datum: StaticValue, ty: TypeRef, origin: Origin) -> Outcome<StaticValue> {
         if self.is_open(ty) {
             return Ok(datum);
         }
         match (self.elem(ty, origin)?, datum) {
-            (_, Datum::View(view)) => Ok(Datum::View(view)),
-            (None, datum) => Ok(Datum::Index(self.expect_index(datum, origin)?)),
-            (Some(Elem::Bool), datum @ Datum::Bool(_)) => Ok(datum),
-            (Some(elem), datum) => Ok(Datum::Scalar(self.coerce(datum, elem, origin)?, elem)),
+            (_, StaticValue::View(view)) => Ok(StaticValue::View(view)),
+            (None, datum) => Ok(StaticValue::Index(self.expect_index(datum, origin)?)),
+            (Some(Elem::Bool), datum @ StaticValue::Bool(_)) => Ok(datum),
+            (Some(elem), datum) => Ok(StaticValue::Scalar(self.coerce(datum, elem, origin)?, elem)),
         }
     }
 
-    fn require_constant(&mut self, datum: Datum, origin: Origin) -> Outcome<Datum> {
+    fn require_constant(&mut self, datum: StaticValue, origin: Origin) -> Outcome<StaticValue> {
         let datum = match datum {
-            Datum::Scalar(value, elem) => {
+            StaticValue::Scalar(value, elem) => {
                 let known = constant::known(&value);
-                Datum::Scalar(known.map_or(value, Value::Constant), elem)
+                StaticValue::Scalar(known.map_or(value, Value::Constant), elem)
             }
             datum => datum,
         };
         let known = match &datum {
-            Datum::Index(index) => index.as_constant().is_some(),
-            Datum::Scalar(value, _) => matches!(value, Value::Constant(_)),
-            Datum::Float(_) | Datum::Bool(_) | Datum::Layout(_) | Datum::Unknown => true,
-            Datum::Tuple(_) | Datum::Array(_) | Datum::TensorCore(_) | Datum::Function(..) => true,
-            Datum::Unit
-            | Datum::View(_)
-            | Datum::Barriers(..)
-            | Datum::Barrier(_)
-            | Datum::Pipeline(..)
-            | Datum::Borrowed(_) => false,
+            StaticValue::Index(index) => index.as_constant().is_some(),
+            StaticValue::Scalar(value, _) => matches!(value, Value::Constant(_)),
+            StaticValue::Float(_) | StaticValue::Bool(_) | StaticValue::Layout(_) | StaticValue::Unknown => {
+                true
+            }
+            StaticValue::Tuple(_)
+            | StaticValue::Array(_)
+            | StaticValue::TensorCore(_)
+            | StaticValue::Function(..) => true,
+            StaticValue::Unit
+            | StaticValue::View(_)
+            | StaticValue::Barriers(..)
+            | StaticValue::Barrier(_)
+            | StaticValue::Pipeline(..)
+            | StaticValue::Borrowed(_) => false,
         };
         match &datum {
             _ if known => return Ok(datum),
-            Datum::Index(index) if self.ask(&[index]) => return Err(Failed),
+            StaticValue::Index(index) if self.ask(&[index]) => return Err(Failed),
             _ => {}
         }
         self.fail_help(origin, "the value of a `const` is not known at compile time", "use `let`")
     }
 
-    fn bind(&mut self, pattern: &Pattern, datum: Datum, origin: Origin) {
+    fn bind(&mut self, pattern: &Pattern, datum: StaticValue, origin: Origin) {
         match (pattern, datum) {
             (Pattern::Wildcard, _) => {}
             (Pattern::Local(local), datum) => {
@@ -221,26 +231,28 @@ impl Evaluator<'_> {
                 let binding = self.binding(*local, mutable, datum);
                 self.bindings.insert(*local, binding);
             }
-            (Pattern::Tuple(patterns), Datum::Tuple(parts) | Datum::Array(parts))
+            (Pattern::Tuple(patterns), StaticValue::Tuple(parts) | StaticValue::Array(parts))
                 if patterns.len() == parts.len() =>
             {
                 for (pattern, part) in patterns.iter().zip(parts) {
                     self.bind(pattern, part, origin);
                 }
             }
-            (Pattern::Tuple(patterns), Datum::Borrowed(binding)) => {
+            (Pattern::Tuple(patterns), StaticValue::Borrowed(binding)) => {
                 let parts = match *binding {
                     Binding::Tuple(parts) => parts,
                     Binding::Array(spot) => spot.parts().into_iter().map(Binding::Array).collect(),
                     other => vec![other],
                 };
-                let parts = parts.into_iter().map(|part| Datum::Borrowed(Box::new(part)));
-                self.bind(&Pattern::Tuple(patterns.clone()), Datum::Tuple(parts.collect()), origin);
+                let parts = parts.into_iter().map(|part| StaticValue::Borrowed(Box::new(part)));
+                self.bind(&Pattern::Tuple(patterns.clone()), StaticValue::Tuple(parts.collect()), origin);
             }
             (Pattern::Tuple(patterns), datum) => {
-                if !matches!(datum, Datum::Unknown) {
+                if !matches!(datum, StaticValue::Unknown) {
                     let parts = match &datum {
-                        Datum::Tuple(parts) | Datum::Array(parts) => format!(" of {}", parts.len()),
+                        StaticValue::Tuple(parts) | StaticValue::Array(parts) => {
+                            format!(" of {}", parts.len())
+                        }
                         _ => String::new(),
                     };
                     let message =
@@ -249,7 +261,7 @@ impl Evaluator<'_> {
                     let _ = self.fail_help::<()>(origin, message, help);
                 }
                 for pattern in patterns {
-                    self.bind(pattern, Datum::Unknown, origin);
+                    self.bind(pattern, StaticValue::Unknown, origin);
                 }
             }
         }
@@ -271,9 +283,9 @@ impl Evaluator<'_> {
         let mut stride = None;
         let header = self.exprs(&bounds).and_then(|bounds| {
             let mut bounds = bounds.into_iter();
-            let mut next = || bounds.next().unwrap_or(Datum::Unknown);
+            let mut next = || bounds.next().unwrap_or(StaticValue::Unknown);
             let (s, e) = (next(), next());
-            if let (Datum::Scalar(_, elem), _) | (_, Datum::Scalar(_, elem)) = (&s, &e)
+            if let (StaticValue::Scalar(_, elem), _) | (_, StaticValue::Scalar(_, elem)) = (&s, &e)
                 && elem.is_integer()
             {
                 of = Some(*elem);
@@ -317,7 +329,7 @@ impl Evaluator<'_> {
             let end = self.tables.atoms.extremum(&last, &first, true);
             last = self.index(origin, end)?;
         }
-        let rings = self.at_head(&changed);
+        let modular_bounds = self.enter_loop(&changed);
         let atoms = &self.tables.atoms;
         let (low, mut high) = (atoms.range(&first).low, atoms.range(&last).high - 1);
         if first.as_constant().is_some() && high > low {
@@ -327,7 +339,7 @@ impl Evaluator<'_> {
         let range = Range::new(low, high.max(low));
         if let Some(stride) = stride {
             header?;
-            let counted = Counted { local, of, body, reversed, range, changed, rings };
+            let counted = Counted { local, of, body, reversed, range, changed, modular_bounds };
             return self.strided_loop(counted, (first, last, stride), origin);
         }
         let divisor = kept(atoms, &first, step);
@@ -337,13 +349,13 @@ impl Evaluator<'_> {
         let var = self.variable(&name, VariableKind::Index(width), false, origin);
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, None));
         let counted = match of {
-            None => Datum::Index(atom),
-            Some(elem) => Datum::Scalar(Value::Index(atom, elem), elem),
+            None => StaticValue::Index(atom),
+            Some(elem) => StaticValue::Scalar(Value::Index(atom, elem), elem),
         };
         self.bindings.insert(local, Binding::Value(counted));
         self.loops += 1;
         self.unrolls.extend(unroll.then_some(var));
-        self.heads.push(rings.clone());
+        self.heads.push(modular_bounds.clone());
         let evaluated = match (first.as_constant(), last.as_constant()) {
             (Some(first), Some(last))
                 if header.is_ok()
@@ -366,7 +378,7 @@ impl Evaluator<'_> {
         header?;
         let Some((body, result)) = evaluated else { return Ok(()) };
         result?;
-        self.behind(&rings, &body);
+        self.behind(&modular_bounds, &body);
         let kind =
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
@@ -374,7 +386,7 @@ impl Evaluator<'_> {
     }
 
     /// The body of a loop that stays one.
-    pub(super) fn round(&mut self, body: &Block) -> (Vec<TileStatement>, Outcome<Datum>) {
+    pub(super) fn round(&mut self, body: &Block) -> (Vec<TileStatement>, Outcome<StaticValue>) {
         self.nested(|this| {
             let result = this.block(body);
             this.ended();
@@ -383,9 +395,9 @@ impl Evaluator<'_> {
     }
 
     /// Behind a loop that ends at its head only the facts of the head hold still.
-    fn behind(&mut self, rings: &[(VarId, i64)], body: &[TileStatement]) {
+    fn behind(&mut self, modular_bounds: &[(VarId, i64)], body: &[TileStatement]) {
         if !breaks(body) {
-            for (var, count) in rings {
+            for (var, count) in modular_bounds {
                 self.present.insert(*var, Range::new(0, i128::from(*count) - 1));
             }
         }
@@ -394,13 +406,13 @@ impl Evaluator<'_> {
     /// At the end of a loop's body.
     fn ended(&mut self) {
         if !leaves(&self.out) {
-            let rings = self.heads.last().cloned().unwrap_or_default();
-            self.come_round(&rings);
+            let modular_bounds = self.heads.last().cloned().unwrap_or_default();
+            self.check_back_edge(&modular_bounds);
         }
     }
 
     /// The step of a loop: a number, or 1 and what is known at launch.
-    fn step(&mut self, step: Datum, unroll: bool, origin: Origin) -> Outcome<(i64, Option<Index>)> {
+    fn step(&mut self, step: StaticValue, unroll: bool, origin: Origin) -> Outcome<(i64, Option<Index>)> {
         let step = self.expect_index(step, origin)?;
         match step.as_constant() {
             Some(step) if step > 0 => Ok((step, None)),
@@ -466,7 +478,7 @@ impl Evaluator<'_> {
         (first, last, stride): (Index, Index, Index),
         origin: Origin,
     ) -> Outcome<()> {
-        let Counted { local, of, body, reversed, range, changed, rings } = counted;
+        let Counted { local, of, body, reversed, range, changed, modular_bounds } = counted;
         // Rust stops at a step of zero.
         let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
         let stride = self.index(origin, stride)?;
@@ -485,14 +497,14 @@ impl Evaluator<'_> {
         let place = self.index(origin, at.mul(&stride))?;
         let place = self.index(origin, first.add(&place))?;
         self.loops += 1;
-        self.heads.push(rings.clone());
+        self.heads.push(modular_bounds.clone());
         let (inside, result) = self.nested(|this| {
             let var = this.variable(&name, VariableKind::Index(Width::of(range)), false, origin);
             this.push(origin, StatementKind::LetIndex(var, place.clone()));
             let atom = Index::atom(this.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
             let value = match of {
-                None => Datum::Index(atom),
-                Some(elem) => Datum::Scalar(Value::Index(atom, elem), elem),
+                None => StaticValue::Index(atom),
+                Some(elem) => StaticValue::Scalar(Value::Index(atom, elem), elem),
             };
             this.bindings.insert(local, Binding::Value(value));
             let result = this.block(body);
@@ -504,7 +516,7 @@ impl Evaluator<'_> {
         self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
         result?;
-        self.behind(&rings, &inside);
+        self.behind(&modular_bounds, &inside);
         let kind = StatementKind::For {
             variable: round,
             start: Index::constant(0),
@@ -519,16 +531,16 @@ impl Evaluator<'_> {
     }
 
     /// An end of a loop's range; of an element type where the other end is of one.
-    fn bound(&mut self, datum: Datum, of: Option<Elem>, origin: Origin) -> Outcome<Index> {
+    fn bound(&mut self, datum: StaticValue, of: Option<Elem>, origin: Origin) -> Outcome<Index> {
         match (datum, of) {
-            (Datum::Scalar(Value::Constant(constant), elem), Some(of)) if elem == of => {
+            (StaticValue::Scalar(Value::Constant(constant), elem), Some(of)) if elem == of => {
                 let value = i64::try_from(constant.as_i128()).ok();
                 match value {
                     Some(value) => Ok(Index::constant(value)),
                     None => self.fail(origin, "this number is beyond the indices"),
                 }
             }
-            (datum @ Datum::Scalar(..), Some(of)) => {
+            (datum @ StaticValue::Scalar(..), Some(of)) => {
                 let value = self.coerce(datum, of, origin)?;
                 Ok(self.index_from_value(value, of, origin))
             }
@@ -538,10 +550,10 @@ impl Evaluator<'_> {
 
     fn while_loop(&mut self, condition: ExprId, body: &Block, origin: Origin) -> Outcome<()> {
         let changed = self.assigned_indices(Some(condition), &[body]);
-        let rings = self.at_head(&changed);
+        let modular_bounds = self.enter_loop(&changed);
         let (extra, condition) = self.nested(|this| this.condition(condition));
         self.loops += 1;
-        self.heads.push(rings.clone());
+        self.heads.push(modular_bounds.clone());
         let (body, result) = match &condition {
             Ok(Err(value)) => self.under(value, true, |this| this.round(body)),
             _ => self.round(body),
@@ -568,7 +580,7 @@ impl Evaluator<'_> {
         };
         result?;
         if extra.is_empty() {
-            self.behind(&rings, &body);
+            self.behind(&modular_bounds, &body);
             self.push(origin, StatementKind::While(value, body));
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! The indices of a thread, and barriers: what these words mean.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
 use crate::index::{Atom, Index, Range};
 use crate::intrinsic::Intrinsic;
@@ -9,7 +9,7 @@ use crate::origin::Origin;
 use crate::program::{Participants, StatementKind};
 
 impl Evaluator<'_> {
-    pub(super) fn thread_word(&mut self, intrinsic: Intrinsic, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn thread_word(&mut self, intrinsic: Intrinsic, origin: Origin) -> Outcome<StaticValue> {
         match intrinsic {
             Intrinsic::Barrier => self.effect(origin, StatementKind::Barrier(Participants::Block)),
             Intrinsic::GridBarrier if !self.cooperative => self.fail_help(
@@ -28,7 +28,7 @@ impl Evaluator<'_> {
                 } else {
                     atoms.div(&thread, &warp)
                 };
-                Ok(Datum::Index(self.index(origin, result)?))
+                Ok(StaticValue::Index(self.index(origin, result)?))
             }
             _ => self.meaningless(intrinsic.name(), origin),
         }

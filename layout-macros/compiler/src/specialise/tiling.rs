@@ -1,6 +1,6 @@
 //! Views of views: `tile`, `vectorize`, `distribute`.
 
-use super::datum::{Datum, LayoutDatum};
+use super::datum::{LayoutDatum, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::thread_coordinates;
 use crate::index::Index;
@@ -10,9 +10,9 @@ use crate::view::View;
 use layout_core::Layout;
 
 impl Evaluator<'_> {
-    pub(super) fn tile(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn tile(&mut self, mut values: Vec<StaticValue>, origin: Origin) -> Outcome<StaticValue> {
         let coordinates = match values.remove(2) {
-            Datum::Array(parts) | Datum::Tuple(parts) => parts,
+            StaticValue::Array(parts) | StaticValue::Tuple(parts) => parts,
             other => {
                 return self.fail_help(
                     origin,
@@ -31,12 +31,12 @@ impl Evaluator<'_> {
         let coordinates = self.coordinates(&view, coordinates, &sizes, origin)?;
         self.fits(&view, &sizes, &coordinates, origin)?;
         let tile = view.tile(&sizes, &coordinates);
-        Ok(Datum::View(self.index(origin, tile)?))
+        Ok(StaticValue::View(self.index(origin, tile)?))
     }
 
-    pub(super) fn window(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn window(&mut self, mut values: Vec<StaticValue>, origin: Origin) -> Outcome<StaticValue> {
         let start = match values.remove(2) {
-            Datum::Array(parts) | Datum::Tuple(parts) => parts,
+            StaticValue::Array(parts) | StaticValue::Tuple(parts) => parts,
             other => {
                 return self.fail(
                     origin,
@@ -53,7 +53,7 @@ impl Evaluator<'_> {
         }
         let start = self.coordinates(&view, start, &[], origin)?;
         let window = view.window(&sizes, &start);
-        Ok(Datum::View(self.index(origin, window)?))
+        Ok(StaticValue::View(self.index(origin, window)?))
     }
 
     /// Refuses tiles of shared and local tensors that overhang: beyond their edge there is nothing to mask for.
@@ -81,7 +81,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    pub(super) fn vectorize(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn vectorize(&mut self, mut values: Vec<StaticValue>, origin: Origin) -> Outcome<StaticValue> {
         let lanes = self.sizes(values.remove(1), "vectorize", origin)?;
         let view = self.view(values.remove(0), "vectorize", origin)?;
         self.same_rank(&view, "vectorize", lanes.len(), origin)?;
@@ -93,10 +93,14 @@ impl Evaluator<'_> {
         }
         let atoms = &mut self.tables.atoms;
         let vectors = view.vectorize(&lanes, &mut |extent, by| atoms.div_ceil(extent, &Index::constant(by)));
-        Ok(Datum::View(self.index(origin, vectors)?))
+        Ok(StaticValue::View(self.index(origin, vectors)?))
     }
 
-    pub(super) fn distribute(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn distribute(
+        &mut self,
+        mut values: Vec<StaticValue>,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let thread = self.expect_index(values.remove(2), origin)?;
         let layout = values.remove(1);
         let view = self.view(values.remove(0), "distribute", origin)?;
@@ -108,14 +112,19 @@ impl Evaluator<'_> {
         let atoms = &mut self.tables.atoms;
         let part =
             view.distribute(&shape, &own, &mut |extent, by| atoms.div_ceil(extent, &Index::constant(by)));
-        Ok(Datum::View(self.index(origin, part)?))
+        Ok(StaticValue::View(self.index(origin, part)?))
     }
 
     /// A layout of threads, which numbers each of `0..size` once: so each element has one owner.
-    pub(super) fn thread_layout(&mut self, layout: Datum, name: &str, origin: Origin) -> Outcome<Layout> {
+    pub(super) fn thread_layout(
+        &mut self,
+        layout: StaticValue,
+        name: &str,
+        origin: Origin,
+    ) -> Outcome<Layout> {
         let LayoutDatum { layout, swizzle, swizzle_bytes } = match layout {
-            Datum::Layout(layout) => layout,
-            Datum::Unknown => return Err(Failed),
+            StaticValue::Layout(layout) => layout,
+            StaticValue::Unknown => return Err(Failed),
             other => {
                 return self
                     .fail(origin, format!("the threads of `{name}` are a layout, not {}", other.kind()));

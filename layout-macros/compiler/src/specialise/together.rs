@@ -3,7 +3,7 @@
 //! A block's reduction is built from other words: a reduction in each warp, one element of shared memory for each warp, a
 //! barrier, the elements combined in order (32 warps by shuffles again), and a barrier before that memory is used again.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileAccess;
 use super::vocabulary::Call;
@@ -25,7 +25,7 @@ const LANES: i64 = 32;
 
 impl Evaluator<'_> {
     /// A word about several threads.
-    pub(super) fn together(&mut self, call: Call<'_>) -> Outcome<Datum> {
+    pub(super) fn together(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
         let Call { word: intrinsic, values, origin, .. } = call;
         let name = intrinsic.name();
         let collective = match intrinsic {
@@ -78,7 +78,7 @@ impl Evaluator<'_> {
             );
         }
         let mut values = values.into_iter();
-        let first = values.next().unwrap_or(Datum::Unknown);
+        let first = values.next().unwrap_or(StaticValue::Unknown);
         let (value, elem) = match collective {
             Collective::ElectOne => (Value::Constant(Constant::bool(true)), Elem::Bool),
             Collective::Ballot | Collective::Any | Collective::All => {
@@ -106,26 +106,26 @@ impl Evaluator<'_> {
         let value = Value::Variable(var);
         let value =
             if block { self.over_warps(collective, value, elem, threads / LANES, origin)? } else { value };
-        Ok(Datum::Scalar(value, result))
+        Ok(StaticValue::Scalar(value, result))
     }
 
     /// The value, where other threads can read it from a register.
     fn moved(
         &mut self,
-        datum: Datum,
+        datum: StaticValue,
         collective: Collective,
         name: &str,
         origin: Origin,
     ) -> Outcome<(Value<TileAccess>, Elem)> {
         let elem = match &datum {
-            Datum::Scalar(_, elem) => *elem,
-            Datum::Float(_) => Elem::F32,
-            Datum::Bool(_) => Elem::Bool,
-            Datum::Unknown => return Err(super::evaluator::Failed),
+            StaticValue::Scalar(_, elem) => *elem,
+            StaticValue::Float(_) => Elem::F32,
+            StaticValue::Bool(_) => Elem::Bool,
+            StaticValue::Unknown => return Err(super::evaluator::Failed),
             other => {
                 let message = format!("`{name}` does not apply to {}", other.kind());
                 let help = match other {
-                    Datum::View(_) => format!("it is of a number of each thread: `x[[i, j]].{name}()`"),
+                    StaticValue::View(_) => format!("it is of a number of each thread: `x[[i, j]].{name}()`"),
                     _ => "convert it: `x as u32`".to_owned(),
                 };
                 return self.fail_help(origin, message, help);
@@ -227,9 +227,9 @@ impl Evaluator<'_> {
         &mut self,
         change: AtomicChange,
         name: &str,
-        values: Vec<Datum>,
+        values: Vec<StaticValue>,
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let mut values = values.into_iter();
         let (target, scope, elem) = self.target(name, &mut values, origin)?;
         let (least, but, there_are) = match change {
@@ -243,32 +243,32 @@ impl Evaluator<'_> {
             let message = format!("`{name}` does not apply to {elem}");
             return self.fail_help(origin, message, format!("there are {there_are}"));
         }
-        let operands: Vec<Datum> = values.collect();
+        let operands: Vec<StaticValue> = values.collect();
         let values = operands.into_iter().map(|value| self.coerce(value, elem, origin));
         let values = values.collect::<Outcome<Vec<_>>>()?;
         if let AtomicChange::Store(_) = change {
             self.push(origin, StatementKind::Atomic { change, scope, target, values, old: None });
-            return Ok(Datum::Unit);
+            return Ok(StaticValue::Unit);
         }
         let old = if let AtomicChange::Load(_) = change { "seen" } else { "before" };
         let var = self.unnamed(old, VariableKind::Elem(elem), false, origin);
         self.push(origin, StatementKind::Atomic { change, scope, target, values, old: Some(var) });
-        Ok(Datum::Scalar(Value::Variable(var), elem))
+        Ok(StaticValue::Scalar(Value::Variable(var), elem))
     }
 
     /// The element of an atomic operation and its scope, from the first two operands.
     fn target(
         &mut self,
         name: &str,
-        values: &mut impl Iterator<Item = Datum>,
+        values: &mut impl Iterator<Item = StaticValue>,
         origin: Origin,
     ) -> Outcome<(TileAccess, Scope, Elem)> {
-        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let mut next = || values.next().unwrap_or(StaticValue::Unknown);
         let (mut view, coordinates) = (next(), next());
-        let scope = if let Datum::View(view) = &mut view { view.scope.take() } else { None };
+        let scope = if let StaticValue::View(view) = &mut view { view.scope.take() } else { None };
         let view = self.written(view, name, origin)?;
         let view = self.without_hint(view, name, origin)?;
-        let (Datum::Array(coordinates) | Datum::Tuple(coordinates)) = coordinates else {
+        let (StaticValue::Array(coordinates) | StaticValue::Tuple(coordinates)) = coordinates else {
             return self.fail_help(
                 origin,
                 format!("the coordinates of `{name}` are an array: `[i, j]`"),

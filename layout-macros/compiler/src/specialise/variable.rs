@@ -3,7 +3,7 @@
 //! Law: a name that may change is one variable of the kernel for each number in it. `let x;` declares variables whose types
 //! the first assignment decides; they are declared where the `let` stands, so that they live as long as in Rust.
 
-use super::datum::{Binding, Datum};
+use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem};
@@ -15,14 +15,14 @@ use std::collections::HashMap;
 
 impl Evaluator<'_> {
     /// Binds a name, from its `let` on.
-    pub(super) fn binding(&mut self, id: LocalId, mutable: bool, datum: Datum) -> Binding {
+    pub(super) fn binding(&mut self, id: LocalId, mutable: bool, datum: StaticValue) -> Binding {
         let kernel = self.kernel;
         let local = &kernel.locals[id.0 as usize];
         if !mutable {
             return Binding::Value(match datum {
-                Datum::Float(value) => Datum::Float(value),
-                Datum::Borrowed(binding) => return *binding,
-                Datum::Tuple(parts) if parts.iter().any(Datum::refers) => {
+                StaticValue::Float(value) => StaticValue::Float(value),
+                StaticValue::Borrowed(binding) => return *binding,
+                StaticValue::Tuple(parts) if parts.iter().any(StaticValue::refers) => {
                     return Binding::Tuple(
                         parts.into_iter().map(|part| self.binding(id, false, part)).collect(),
                     );
@@ -31,7 +31,7 @@ impl Evaluator<'_> {
             });
         }
         match datum {
-            Datum::Index(index) => {
+            StaticValue::Index(index) => {
                 let width = self.supposed_width(id);
                 let var = self.variable(&local.name, VariableKind::Index(width), true, local.origin);
                 self.supposed(id, var);
@@ -42,12 +42,12 @@ impl Evaluator<'_> {
                 self.present.insert(var, range);
                 Binding::Index(var)
             }
-            Datum::Scalar(value, elem) => self.element(&local.name, Some(value), elem, local.origin),
-            Datum::Bool(value) => {
+            StaticValue::Scalar(value, elem) => self.element(&local.name, Some(value), elem, local.origin),
+            StaticValue::Bool(value) => {
                 let value = Value::Constant(Constant::bool(value));
                 self.element(&local.name, Some(value), Elem::Bool, local.origin)
             }
-            Datum::Float(value) => {
+            StaticValue::Float(value) => {
                 let first = Constant::float(Elem::F32, value).map(Value::Constant);
                 let binding = self.element(&local.name, first, Elem::F32, local.origin);
                 if let Binding::Element(var) = binding {
@@ -55,9 +55,9 @@ impl Evaluator<'_> {
                 }
                 binding
             }
-            Datum::Array(parts) => self.array_binding(id, parts),
-            Datum::Borrowed(binding) => *binding,
-            Datum::Tuple(parts) => {
+            StaticValue::Array(parts) => self.array_binding(id, parts),
+            StaticValue::Borrowed(binding) => *binding,
+            StaticValue::Tuple(parts) => {
                 Binding::Tuple(parts.into_iter().map(|part| self.binding(id, true, part)).collect())
             }
             other => Binding::Value(self.hold(&local.name, other, local.origin)),
@@ -128,20 +128,20 @@ impl Evaluator<'_> {
         &mut self,
         local: LocalId,
         marker: VarId,
-        value: &Datum,
+        value: &StaticValue,
         origin: Origin,
     ) -> Outcome<Binding> {
         let elem = match value {
-            Datum::Index(_) => None,
-            Datum::Scalar(_, elem) => Some(*elem),
-            Datum::Bool(_) => Some(Elem::Bool),
-            Datum::Float(_) => Some(Elem::F32),
-            Datum::Tuple(parts) => {
+            StaticValue::Index(_) => None,
+            StaticValue::Scalar(_, elem) => Some(*elem),
+            StaticValue::Bool(_) => Some(Elem::Bool),
+            StaticValue::Float(_) => Some(Elem::F32),
+            StaticValue::Tuple(parts) => {
                 let parts = parts.iter().map(|part| self.late_binding(local, marker, part, origin));
                 return Ok(Binding::Tuple(parts.collect::<Outcome<_>>()?));
             }
-            Datum::Unit => return Ok(Binding::Value(Datum::Unit)),
-            Datum::Unknown => return Err(Failed),
+            StaticValue::Unit => return Ok(Binding::Value(StaticValue::Unit)),
+            StaticValue::Unknown => return Err(Failed),
             other => {
                 let name = &self.kernel.locals[local.0 as usize].name;
                 return self.fail_help(
@@ -154,8 +154,8 @@ impl Evaluator<'_> {
         let binding = self.late_variable(local, marker, elem, origin);
         if let Binding::Element(var) = binding {
             match value {
-                Datum::Float(_) => drop(self.undecided.insert(var, None)),
-                Datum::Scalar(Value::Variable(source), _) => self.same_type(*source, var),
+                StaticValue::Float(_) => drop(self.undecided.insert(var, None)),
+                StaticValue::Scalar(Value::Variable(source), _) => self.same_type(*source, var),
                 _ => {}
             }
         }
@@ -173,7 +173,7 @@ impl Evaluator<'_> {
     }
 
     /// The present value of a name.
-    pub(super) fn read_binding(&mut self, local: LocalId, binding: &Binding) -> Outcome<Datum> {
+    pub(super) fn read_binding(&mut self, local: LocalId, binding: &Binding) -> Outcome<StaticValue> {
         let local = &self.kernel.locals[local.0 as usize];
         let (name, origin) = (&local.name, local.origin);
         match binding {
@@ -190,25 +190,25 @@ impl Evaluator<'_> {
     }
 
     /// What a reference refers to, by value.
-    pub(super) fn referent(&mut self, datum: Datum, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn referent(&mut self, datum: StaticValue, origin: Origin) -> Outcome<StaticValue> {
         match datum {
-            Datum::Borrowed(place) => self.read_place(&place, origin),
+            StaticValue::Borrowed(place) => self.read_place(&place, origin),
             value => Ok(value),
         }
     }
 
-    fn read_place(&mut self, place: &Binding, origin: Origin) -> Outcome<Datum> {
+    fn read_place(&mut self, place: &Binding, origin: Origin) -> Outcome<StaticValue> {
         match place {
-            Binding::Value(Datum::Unknown) => Err(Failed),
+            Binding::Value(StaticValue::Unknown) => Err(Failed),
             // Its type may have been found since.
-            Binding::Value(Datum::Scalar(Value::Variable(var), _)) | Binding::Element(var) => {
+            Binding::Value(StaticValue::Scalar(Value::Variable(var), _)) | Binding::Element(var) => {
                 match self.tables.variable(*var).kind {
-                    VariableKind::Elem(elem) => Ok(Datum::Scalar(Value::Variable(*var), elem)),
+                    VariableKind::Elem(elem) => Ok(StaticValue::Scalar(Value::Variable(*var), elem)),
                     VariableKind::Index(_) | VariableKind::Pointer(_) => Err(Failed),
                 }
             }
             Binding::Value(datum) => Ok(datum.clone()),
-            Binding::Index(var) => Ok(Datum::Index(self.read_index(*var))),
+            Binding::Index(var) => Ok(StaticValue::Index(self.read_index(*var))),
             Binding::Array(spot) => self.copy_of_spot(spot, origin),
             Binding::Memory(access) => {
                 let elem = self.tables.place(access.view.place).elem;
@@ -216,7 +216,7 @@ impl Evaluator<'_> {
             }
             Binding::Tuple(parts) => {
                 let parts = parts.iter().map(|part| self.read_place(part, origin));
-                Ok(Datum::Tuple(parts.collect::<Outcome<_>>()?))
+                Ok(StaticValue::Tuple(parts.collect::<Outcome<_>>()?))
             }
             Binding::Later(_) => Err(Failed),
         }
@@ -273,8 +273,8 @@ impl Evaluator<'_> {
             ExprKind::Index(view, coordinates) => {
                 // As in Rust: the value first, then the place.
                 let mut operands = self.exprs(&[&[value, *view], &coordinates[..]].concat())?.into_iter();
-                let value = operands.next().unwrap_or(Datum::Unknown);
-                let view = operands.next().unwrap_or(Datum::Unknown);
+                let value = operands.next().unwrap_or(StaticValue::Unknown);
+                let view = operands.next().unwrap_or(StaticValue::Unknown);
                 let (access, elem) = self.place(view, (coordinates, operands.collect()), origin)?;
                 // What runs after all is refused where the access is checked.
                 self.runs_in_registers(&access)?;
@@ -287,7 +287,13 @@ impl Evaluator<'_> {
     }
 
     /// Gives the variables of a name their next values.
-    fn assign_to(&mut self, local: LocalId, binding: &Binding, value: Datum, origin: Origin) -> Outcome<()> {
+    fn assign_to(
+        &mut self,
+        local: LocalId,
+        binding: &Binding,
+        value: StaticValue,
+        origin: Origin,
+    ) -> Outcome<()> {
         let name = &self.kernel.locals[local.0 as usize].name;
         match (binding, value) {
             (Binding::Element(var), value) => {
@@ -297,13 +303,13 @@ impl Evaluator<'_> {
                 };
                 let value = match (value, self.undecided.contains_key(&var)) {
                     // A literal decides nothing; `settle` gives it the type that is found.
-                    (Datum::Float(literal), true) => match Constant::float(Elem::F64, literal) {
+                    (StaticValue::Float(literal), true) => match Constant::float(Elem::F64, literal) {
                         Some(literal) => Value::Constant(literal),
                         None => return Err(Failed),
                     },
                     (value, true) => {
                         let elem = match &value {
-                            Datum::Scalar(_, found) if found.is_float() => *found,
+                            StaticValue::Scalar(_, found) if found.is_float() => *found,
                             _ => elem,
                         };
                         self.decide(var, elem);
@@ -331,17 +337,19 @@ impl Evaluator<'_> {
                 self.runs_in_registers(access)?;
                 self.store((access.clone(), elem), None, value, origin)
             }
-            (Binding::Value(Datum::Unit), Datum::Unit) => Ok(()),
-            (Binding::Tuple(parts), Datum::Tuple(values)) if parts.len() == values.len() => {
+            (Binding::Value(StaticValue::Unit), StaticValue::Unit) => Ok(()),
+            (Binding::Tuple(parts), StaticValue::Tuple(values)) if parts.len() == values.len() => {
                 // Every value is read before the first part changes.
-                let values: Vec<Datum> =
+                let values: Vec<StaticValue> =
                     values.into_iter().map(|value| self.hold(name, value, origin)).collect();
                 for (part, value) in parts.iter().zip(values) {
                     self.assign_to(local, part, value, origin)?;
                 }
                 Ok(())
             }
-            (_, Datum::Unknown) | (Binding::Value(Datum::Unknown) | Binding::Later(_), _) => Err(Failed),
+            (_, StaticValue::Unknown) | (Binding::Value(StaticValue::Unknown) | Binding::Later(_), _) => {
+                Err(Failed)
+            }
             (Binding::Tuple(parts), value) => {
                 let message =
                     format!("`{name}` is a tuple of {} and cannot be {}", parts.len(), value.kind());
@@ -360,7 +368,7 @@ impl Evaluator<'_> {
         &mut self,
         (access, elem): (TileAccess, Elem),
         op: Option<BinaryOp>,
-        value: Datum,
+        value: StaticValue,
         origin: Origin,
     ) -> Outcome<()> {
         let place = self.tables.place(access.view.place).name.clone();
@@ -373,7 +381,7 @@ impl Evaluator<'_> {
         }
         let value = match op {
             Some(op) => {
-                let old = Datum::Scalar(Value::Load(Box::new(access.clone())), elem);
+                let old = StaticValue::Scalar(Value::Load(Box::new(access.clone())), elem);
                 self.binary(op, old, value, origin)?
             }
             None => value,

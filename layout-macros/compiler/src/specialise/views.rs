@@ -1,7 +1,7 @@
 //! Places and views of them: what these words mean. Tiling stands in `tiling.rs`.
 
 use super::constant;
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
 use super::vocabulary::Call;
 use crate::elem::Constant;
@@ -12,7 +12,7 @@ use crate::program::{Hint, Pad, Scope, Value};
 use crate::view::View;
 
 impl Evaluator<'_> {
-    pub(super) fn view_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+    pub(super) fn view_word(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
         let Call { word: intrinsic, types, mut values, origin } = call;
         let name = intrinsic.name();
         match intrinsic {
@@ -22,26 +22,30 @@ impl Evaluator<'_> {
             Intrinsic::Window => self.window(values, origin),
             Intrinsic::Vectorize => self.vectorize(values, origin),
             Intrinsic::Distribute => self.distribute(values, origin),
-            Intrinsic::Transpose => Ok(Datum::View(self.view(values.remove(0), name, origin)?.transpose())),
+            Intrinsic::Transpose => {
+                Ok(StaticValue::View(self.view(values.remove(0), name, origin)?.transpose()))
+            }
             Intrinsic::Pad => {
                 let value = values.remove(1);
                 let mut view = self.view(values.remove(0), name, origin)?;
                 let elem = self.tables.place(view.place).elem;
                 let value = match value {
-                    Datum::Scalar(value, elem) => {
+                    StaticValue::Scalar(value, elem) => {
                         let known = constant::known(&value);
-                        Datum::Scalar(known.map_or(value, Value::Constant), elem)
+                        StaticValue::Scalar(known.map_or(value, Value::Constant), elem)
                     }
                     value => value,
                 };
                 // `f32::NEG_INFINITY` is a number of every float type.
                 let same = match &value {
-                    Datum::Scalar(Value::Constant(known), from) if from.is_float() && elem.is_float() => {
+                    StaticValue::Scalar(Value::Constant(known), from)
+                        if from.is_float() && elem.is_float() =>
+                    {
                         Constant::float(elem, known.as_f64()).filter(|own| own.as_f64() == known.as_f64())
                     }
                     _ => None,
                 };
-                let value = same.map_or(value, |own| Datum::Scalar(Value::Constant(own), elem));
+                let value = same.map_or(value, |own| StaticValue::Scalar(Value::Constant(own), elem));
                 view.pad = Some(match self.coerce(value, elem, origin)? {
                     Value::Constant(pad) => Pad::Constant(pad),
                     Value::Argument(number, elem) => Pad::Argument(number, elem),
@@ -53,13 +57,13 @@ impl Evaluator<'_> {
                         );
                     }
                 });
-                Ok(Datum::View(view))
+                Ok(StaticValue::View(view))
             }
             Intrinsic::DimOf => {
                 let mode = self.expect_index(values.remove(1), origin)?.as_constant();
                 let view = self.view(values.remove(0), name, origin)?;
                 match mode.and_then(|mode| view.modes.get(usize::try_from(mode).ok()?)) {
-                    Some(mode) => Ok(Datum::Index(mode.extent.clone())),
+                    Some(mode) => Ok(StaticValue::Index(mode.extent.clone())),
                     None => {
                         let (rank, last) = (view.rank(), view.rank().saturating_sub(1));
                         let message = format!("a view of rank {rank} has no such mode");
@@ -75,7 +79,7 @@ impl Evaluator<'_> {
                 let mut view = self.written(values.remove(0), name, origin)?;
                 view.scope =
                     Some(if intrinsic == Intrinsic::BlockScope { Scope::Block } else { Scope::System });
-                Ok(Datum::View(view))
+                Ok(StaticValue::View(view))
             }
             Intrinsic::EvictFirst => self.hinted(values.remove(0), Hint::EvictFirst, origin),
             Intrinsic::EvictLast => self.hinted(values.remove(0), Hint::EvictLast, origin),
@@ -93,22 +97,22 @@ impl Evaluator<'_> {
         }
     }
 
-    fn slice(&mut self, view: &View, at: &Index, origin: Origin) -> Outcome<Datum> {
+    fn slice(&mut self, view: &View, at: &Index, origin: Origin) -> Outcome<StaticValue> {
         if view.rank() < 2 || view.modes[0].lanes != 1 {
             let message = format!("`slice` of a view of rank {}", view.rank());
             return self.fail_help(origin, message, "it takes the first of two modes or more");
         }
         let sliced = view.slice(at);
-        Ok(Datum::View(self.index(origin, sliced)?))
+        Ok(StaticValue::View(self.index(origin, sliced)?))
     }
 
-    fn bytes(&mut self, view: &View, origin: Origin) -> Outcome<Datum> {
+    fn bytes(&mut self, view: &View, origin: Origin) -> Outcome<StaticValue> {
         let elem = self.tables.place(view.place).elem;
         let count = view.modes.iter().try_fold(1i64, |count, mode| {
             count.checked_mul(mode.extent.as_constant()?.checked_mul(mode.lanes)?)
         });
         match count.and_then(|count| count.checked_mul(i64::from(elem.bytes()))) {
-            Some(bytes) => Ok(Datum::Index(Index::constant(bytes))),
+            Some(bytes) => Ok(StaticValue::Index(Index::constant(bytes))),
             None => self.fail_help(
                 origin,
                 "`bytes` of an extent that is not known at compile time",

@@ -2,7 +2,7 @@
 //!
 //! Law: a word's row says what it takes and requires; the family's file holds only its meaning.
 
-use super::datum::Datum;
+use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::{TileAccess, TileOperation};
 use crate::arch::{Arch, Feature};
@@ -16,7 +16,7 @@ use crate::view::View;
 pub(super) struct Call<'a> {
     pub word: Intrinsic,
     pub types: &'a [TypeRef],
-    pub values: Vec<Datum>,
+    pub values: Vec<StaticValue>,
     pub origin: Origin,
 }
 
@@ -44,7 +44,7 @@ impl Evaluator<'_> {
         types: &[TypeRef],
         arguments: &[ExprId],
         origin: Origin,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         let name = intrinsic.name();
         let (least, most) = intrinsic.arity();
         if arguments.len() < least || arguments.len() > most {
@@ -52,7 +52,7 @@ impl Evaluator<'_> {
                 .fail(origin, format!("`{name}` takes {least} arguments, {} were given", arguments.len()));
         }
         let values = self.exprs(arguments)?;
-        if values.iter().any(|value| matches!(value, Datum::Unknown)) {
+        if values.iter().any(|value| matches!(value, StaticValue::Unknown)) {
             return Err(Failed);
         }
         if self.host && !intrinsic.on_host() {
@@ -80,7 +80,7 @@ impl Evaluator<'_> {
     }
 
     /// Refuses a word whose family's file does not know it: a mistake of the table.
-    pub(super) fn meaningless(&mut self, name: &str, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn meaningless(&mut self, name: &str, origin: Origin) -> Outcome<StaticValue> {
         self.fail(origin, format!("`{name}` has no meaning"))
     }
 
@@ -88,15 +88,15 @@ impl Evaluator<'_> {
         &mut self,
         origin: Origin,
         kind: StatementKind<TileAccess, TileOperation>,
-    ) -> Outcome<Datum> {
+    ) -> Outcome<StaticValue> {
         self.push(origin, kind);
-        Ok(Datum::Unit)
+        Ok(StaticValue::Unit)
     }
 
-    pub(super) fn view(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
+    pub(super) fn view(&mut self, datum: StaticValue, name: &str, origin: Origin) -> Outcome<View> {
         match datum {
-            Datum::View(view) => self.without_scope(view, name, origin),
-            Datum::Unknown => Err(Failed),
+            StaticValue::View(view) => self.without_scope(view, name, origin),
+            StaticValue::Unknown => Err(Failed),
             other => self.fail(origin, format!("`{name}` applies to a tensor, not to {}", other.kind())),
         }
     }
@@ -113,7 +113,7 @@ impl Evaluator<'_> {
         )
     }
 
-    pub(super) fn written(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
+    pub(super) fn written(&mut self, datum: StaticValue, name: &str, origin: Origin) -> Outcome<View> {
         let view = self.view(datum, name, origin)?;
         if view.mutable {
             return Ok(view);
@@ -127,7 +127,13 @@ impl Evaluator<'_> {
     }
 
     /// A number known now, from 0 to `most`.
-    pub(super) fn number(&mut self, datum: Datum, most: i64, what: &str, origin: Origin) -> Outcome<u32> {
+    pub(super) fn number(
+        &mut self,
+        datum: StaticValue,
+        most: i64,
+        what: &str,
+        origin: Origin,
+    ) -> Outcome<u32> {
         let index = self.expect_index(datum, origin)?;
         match index.as_constant() {
             Some(value) if (0..=most).contains(&value) => Ok(value as u32),
@@ -137,10 +143,10 @@ impl Evaluator<'_> {
     }
 
     /// Numbers known now: the extents of a tile, the shape of a layout.
-    pub(super) fn sizes(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<Vec<i64>> {
+    pub(super) fn sizes(&mut self, datum: StaticValue, name: &str, origin: Origin) -> Outcome<Vec<i64>> {
         let parts = match datum {
-            Datum::Array(parts) | Datum::Tuple(parts) => parts,
-            Datum::Index(index) => vec![Datum::Index(index)],
+            StaticValue::Array(parts) | StaticValue::Tuple(parts) => parts,
+            StaticValue::Index(index) => vec![StaticValue::Index(index)],
             other => {
                 return self
                     .fail(origin, format!("`{name}` takes an array of extents, not {}", other.kind()));

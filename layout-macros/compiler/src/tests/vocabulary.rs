@@ -52,7 +52,7 @@ const PURPOSES: [(&str, &str); 23] = [
         "accumulator accumulator_of wgmma wgmma_commit_group wgmma_wait_group store_matrix set_max_registers",
     ),
     (
-        "Mbarriers and rings of stages",
+        "Mbarriers and modular_bounds of stages",
         "mbarriers at arrive arrive_expect arrive_remote wait pipeline_state stage phase advance",
     ),
     (

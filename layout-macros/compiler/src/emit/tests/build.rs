@@ -10,8 +10,8 @@ use crate::launch::{KernelParameter, LaunchPlan, PlanArgument, PlanArgumentKind,
 use crate::origin::{Origin, Position};
 use crate::params::{NARROW_LIMIT, Promises, WIDE_LIMIT};
 use crate::program::{
-    Access, Comparison, Loss, Operation, Pad, Place, PlaceId, Space, Statement, StatementKind, Tables, Value,
-    Variable, VariableKind,
+    Access, Comparison, MissedOptimization, Operation, Pad, Place, PlaceId, Space, Statement, StatementKind,
+    Tables, Value, Variable, VariableKind,
 };
 use crate::specialise::Head;
 
@@ -187,7 +187,7 @@ impl Build {
             claims: Vec::new(),
             wide: !self.plan.promises.narrow,
             hint: None,
-            loss: Loss::default(),
+            loss: MissedOptimization::default(),
             origin: Origin(0),
         }
     }

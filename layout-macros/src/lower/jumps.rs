@@ -7,8 +7,8 @@
 //! each such `return` is a `break` of it.
 
 use super::Lowering;
-use crate::place::Place;
 use crate::returns::{returns_within, without_returns};
+use crate::span::Place;
 use layout_compiler::ir::{Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
