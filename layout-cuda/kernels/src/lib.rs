@@ -28,7 +28,9 @@ pub use operations::matmul;
 #[cfg(feature = "memory")]
 pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
 
-use layout_cuda::{BindError, Error, LaunchError, ParamSet, ParamValue};
+#[cfg(any(feature = "matmul", feature = "memory"))]
+use layout_cuda::{BindError, Error, LaunchError};
+use layout_cuda::{ParamSet, ParamValue};
 
 /// A parameter set of numbers.
 ///
@@ -43,6 +45,7 @@ pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
 }
 
 /// An error where an argument's extent is not the one that another argument has.
+#[cfg(any(feature = "matmul", feature = "memory"))]
 fn same(
     of: &str,
     argument: &str,

@@ -87,7 +87,7 @@ fn empty_shapes_are_shapes() -> Result<(), Error> {
 fn attention_of_nothing() -> Result<(), Error> {
     let device = Device::simulator();
     let stream = device.stream();
-    for [heads, queries, keys] in [[2, 0, 5], [2, 5, 0], [0, 5, 5]] {
+    for [heads, queries, keys] in [[2, 0, 5], [2, 5, 0], [2, 0, 0]] {
         let of = |places: usize| device.upload(&vec![half(1.0); heads * places * 64], [1, heads, places, 64]);
         let (q, k, v, mut o) = (of(queries)?, of(keys)?, of(keys)?, of(queries)?);
         kernels::attention(&stream, &q, &k, &v, &mut o)?;
