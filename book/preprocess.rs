@@ -30,7 +30,7 @@ fn filled() -> Result<Value, Box<dyn std::error::Error>> {
     Ok(book)
 }
 
-/// Expands the content of every chapter, however deep it lies.
+/// Expands the content of every chapter, however deep it is.
 fn chapters(value: &mut Value, root: &Path) -> Result<(), String> {
     match value {
         Value::Object(fields) => {

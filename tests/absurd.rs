@@ -1,4 +1,4 @@
-//! What is absurd: refused where it stands, in words.
+//! What is absurd: refused where it is, in words.
 
 use layout_compiler::{Promises, compile};
 use layout_core::algebra::left_inverse;

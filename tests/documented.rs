@@ -38,7 +38,7 @@ fn without_example(text: &str) -> (Vec<(usize, &str)>, usize) {
             }
         }
         in_trait = (in_trait && whole != "}") || line.starts_with("pub trait ") && !line.ends_with("{}");
-        // Attributes stand between an item and its words.
+        // Attributes are between an item and its words.
         if !line.starts_with("#[") {
             (example, open) = (false, false);
         }

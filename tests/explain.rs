@@ -1,4 +1,4 @@
-//! `explain` and `deny`: what an access lost is told at its line, with the reason and the way out.
+//! `explain` and `deny`: what an access lost is reported at its line, with the reason and the way out.
 //!
 //! Kernels are texts here: the same ones are compiled with `deny` and without, and with one thing changed.
 

@@ -1,6 +1,6 @@
 //! Flags that blocks and warps wait for, on the simulator: across clusters, in shared memory, beside TMA.
 //!
-//! Law: a release and its acquire order what stands before the one and after the other, wherever both threads are; what
+//! Law: a release and its acquire order what is before the one and after the other, wherever both threads are; what
 //! they do not order is found, at the line that a comment `// here: name` marks.
 
 use layout_cuda::{Device, Error, FindingKind, LaunchConfig, Options, ParamValue, Report, tiled_kernel};
@@ -41,7 +41,7 @@ fn relayed(y: &mut LayoutTensor<u32, RowMajor<256>>, flags: &mut LayoutTensor<u3
 }
 
 /// `y = x + 1` by block 0 and `z = y + 1` by block 1, each from a tile that a warp loads and another adds to.
-/// A proxy fence stands behind the stores (4), before the load (5), at both places (0 to 2), at neither (3).
+/// A proxy fence is behind the stores (4), before the load (5), at both places (0 to 2), at neither (3).
 #[tiled_kernel(MISTAKE = [0, 1, 2, 3, 4, 5], arch = "sm_90a", block = [64], grid = [2])]
 fn carried(
     x: &LayoutTensor<f32, RowMajor<32, 32>>,

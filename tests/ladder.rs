@@ -130,7 +130,7 @@ fn more_elements_than_32_bits_count() {
     let Some(device) = gpu() else {
         return;
     };
-    // A has 2^31 + 2^18 elements; its last rows lie beyond what an `int` counts.
+    // A has 2^31 + 2^18 elements; its last rows are beyond what an `int` counts.
     let [m, n, k] = [(1 << 16) + 8, 9, 1 << 15];
     let a: Vec<f32> = (0..m * k).map(|i| ((i ^ (i >> 15)) % 5) as f32 - 2.0).collect();
     let b: Vec<f32> = (0..k * n).map(|i| (i % 3) as f32 - 1.0).collect();

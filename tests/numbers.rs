@@ -288,7 +288,7 @@ macro_rules! narrowed_of {
 #[test]
 #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "one text for every type")]
 fn a_conversion_rounds_once() -> Result<(), Error> {
-    // Beside the middle between two bf16, nearer than an `f32` tells.
+    // Beside the middle between two bf16, nearer than an `f32` resolves.
     let ties = |bits: u32| {
         (9..bits - 1).flat_map(|p| {
             let (one, half) = (1i128 << p, 1i128 << (p - 8));

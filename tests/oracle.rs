@@ -240,7 +240,7 @@ fn layout_rows_agree() {
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(not_built, 0, "every operation of the rows is built");
     // Only these. For the first two CuTe has negative extents where the stride is negative; the copies of the third
-    // lie over each other; of the last two a mode of extent 1 is stretched, and there are more elements than were cast.
+    // are over each other; of the last two a mode of extent 1 is stretched, and there are more elements than were cast.
     println!("{}", exempted.join("\n"));
     let ids: Vec<&str> = exempted.iter().filter_map(|row| row.split(':').next()).collect();
     assert_eq!(ids, ["2126", "2134", "7697", "9604", "9672"]);

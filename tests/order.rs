@@ -1,6 +1,6 @@
 //! The order of evaluation: each kernel is run by one thread, beside the same statements in plain Rust.
 //!
-//! Law: what is read is read where the expression stands, whatever is changed between there and its use.
+//! Law: what is read is read where the expression is, whatever is changed between there and its use.
 
 use layout_cuda::{Error, tiled_kernel};
 use layout_tests::support::guarded::guarded;

@@ -1,7 +1,7 @@
 //! Indices that leave 64 bits: nothing outside of a tensor is touched, and what is inside is Rust's.
 //!
 //! Law: an index of natural numbers wraps as Rust's `usize` does, and where it is not meant to (`wrapping_*`) the simulator
-//! tells (`tests/mistakes/arithmetic.rs`); a place that is named by a product beyond 64 bits does not exist.
+//! says (`tests/mistakes/arithmetic.rs`); a place that is named by a product beyond 64 bits does not exist.
 
 use layout_cuda::{Device, Error, tiled_kernel};
 use layout_tests::support::guarded::guarded;

@@ -22,7 +22,7 @@ type Simulate<T, U> =
 type Rounds<T, U> = (fn(f32) -> T, fn(f32) -> U);
 
 /// Every set of the kernel with these values, of three blocks and groups of two rows of tiles: the product by each. `by_rows`:
-/// B lies row by row.
+/// B is row by row.
 fn several_tiles<T: Element, U: Element + PartialEq>(
     definition: &Definition,
     simulate: Simulate<T, U>,

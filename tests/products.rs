@@ -180,7 +180,7 @@ fn by_columns_of_other_sets() -> Result<(), Error> {
     Ok(())
 }
 
-/// A matrix with `step` between its columns, and rows of `row`; 0 where no element lies.
+/// A matrix with `step` between its columns, and rows of `row`; 0 where no element is.
 fn strided<T: Element>(
     device: &Device,
     [rows, columns]: [usize; 2],

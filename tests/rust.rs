@@ -1146,7 +1146,7 @@ fn elements_of_a_vectorised_view_are_named_by_their_place() -> Result<(), Error>
     Ok(())
 }
 
-/// A function's own type parameter stands for the elements of what it is given, in its body as well: another type a call.
+/// A function's own type parameter represents the elements of what it is given, in its body as well: another type a call.
 #[tiled_kernel(T = [f32, bf16, i32], block = [32], grid = [1])]
 fn in_any_type<T>(
     x: &LayoutTensor<T, RowMajor<64>>,

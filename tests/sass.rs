@@ -1,4 +1,4 @@
-//! The code of Hopper's kernels uses Hopper's units: what the text asks for is in the SASS, and nothing lies in local
+//! The code of Hopper's kernels uses Hopper's units: what the text asks for is in the SASS, and nothing is in local
 //! memory.
 //!
 //! Law: an instruction of PTX in a text has its counterpart in the SASS; a compiler that drops one or goes round it is
@@ -123,14 +123,14 @@ fn gemm_runs_on_the_matrix_units() {
         for opcode in ["HGMMA.64x256x16.F32", "USETMAXREG.DEALLOC", "UTMALDG.2D", stores, "STSM"] {
             assert!(code.count(opcode) > 0, "{}: no {opcode}", variant.entry);
         }
-        // A warp is of one warpgroup, and the compiler was told so: descriptors of matrices are made in uniform registers.
+        // A warp is of one warpgroup, and the text says so: descriptors of matrices are made in uniform registers.
         let between = between_products(&code);
         assert!(between.count("HGMMA") >= 12, "{}: {:#?}", variant.entry, between.lines());
         assert_eq!(between.count("R2UR"), 0, "{}: {:#?}", variant.entry, between.lines());
     }
 }
 
-/// The wait for the products with V stands behind both rows' maxima, and what rescales the sums and rounds the weights between the
+/// The wait for the products with V is behind both rows' maxima, and what rescales the sums and rounds the weights between the
 /// exponentials.
 #[test]
 fn attention_waits_where_it_costs_least() {

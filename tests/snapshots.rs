@@ -10,7 +10,7 @@ use layout_cuda::Variant;
 use layout_tests::kernels::definitions;
 use std::collections::BTreeMap;
 
-/// How a line begins that stands for a function.
+/// How a line begins that represents a function.
 const WITH: &str = "// with ";
 /// What the kernel itself begins with.
 const KERNEL: &str = "extern \"C\"";

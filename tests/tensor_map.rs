@@ -165,7 +165,7 @@ fn boxes_arrive_at_every_edge_on_a_gpu() {
 fn arrive(device: &Device) {
     let stream = device.stream();
     let copy = |set: Option<&ParamSet>, rows: usize, columns: usize| {
-        // Rows apart by a multiple of 16 bytes; what lies between them is not to be touched.
+        // Rows apart by a multiple of 16 bytes; what is between them is not to be touched.
         let pitch = (columns + 1).next_multiple_of(4);
         let data: Vec<f32> = (0..rows * pitch).map(|i| i as f32 + 1.0).collect();
         let from = device.upload_strided(&data, [rows, columns], [pitch, 1]).expect("a tensor");

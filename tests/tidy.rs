@@ -1,5 +1,5 @@
 //! The rules about the text: how long functions are, how files open, who names whom, where `unsafe` is, and that documents
-//! tell the truth.
+//! are true.
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ fn functions(text: &str) -> Vec<(&str, usize, usize)> {
         let rest = words.iter().fold(own, |rest, word| rest.strip_prefix(word).unwrap_or(rest));
         let Some(rest) = rest.strip_prefix("fn ") else { continue };
         let name = rest.split(['(', '<']).next().unwrap_or_default();
-        // Its end is the first brace that stands where it begins.
+        // Its end is the first brace that is where it begins.
         let ends = |line: &&str| line.strip_prefix(indent) == Some("}");
         let closing = lines[number..].iter().position(ends);
         let opens = !own.ends_with(['}', ';']);
@@ -117,7 +117,7 @@ fn files_naming<'a>(texts: &'a [Source], words: &[&str]) -> Vec<&'a str> {
 fn few_files_name_a_word() {
     // An elementwise word is its row, its meaning, its stub, and a function in C where CUDA has none. An instruction that
     // orders: its row, its stub, how it is specialised, its signal, its text and wrapper, the simulator's step, work, dispatch
-    // and meaning. An operation is a tile's first, and checked: three more. Those that stand here have names that mean nothing
+    // and meaning. An operation is a tile's first, and checked: three more. Those that are here have names that mean nothing
     // else; of an instruction each name that it has on its way.
     let words: [(&[&str], usize); 16] = [
         (&["Cbrt"], 4),
@@ -151,7 +151,7 @@ fn few_files_name_a_word() {
     none(found, "few files name a word");
 }
 
-/// An arm of a `match`: its line, and its pattern without what stands behind `if`.
+/// An arm of a `match`: its line, and its pattern without what is behind `if`.
 type Arm = (usize, String);
 
 /// The arms of each `match` of a formatted text.
@@ -164,7 +164,7 @@ fn matches(text: &str) -> Vec<Vec<Arm>> {
         if own.starts_with("//") || !(own.starts_with("match ") || own.contains(" match ")) {
             continue;
         }
-        // Its arms stand four further in than the line that opens it, up to the brace that stands where that does.
+        // Its arms are four further in than the line that opens it, up to the brace that is where that does.
         let Some(opens) = lines[number..].iter().position(|line| line.ends_with('{')) else { continue };
         let column = indent(lines[number + opens]);
         let inside = lines.iter().enumerate().skip(number + opens + 1);
@@ -391,7 +391,7 @@ fn unsafe_is_in_layout_cuda_only() {
             continue;
         }
         let words = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe trait", "allow(unsafe"];
-        // Not what stands in a string.
+        // Not what is in a string.
         let named =
             |line: &str| line.split('"').step_by(2).any(|part| words.iter().any(|word| part.contains(word)));
         let lines = code(&text).filter(|(_, line)| named(line));
@@ -496,7 +496,7 @@ fn no_test_is_switched_off() {
     none(found, "no `#[ignore]`, no `#[should_panic]`");
 }
 
-/// What stands between backquotes or in the brackets of a link.
+/// What is between backquotes or in the brackets of a link.
 fn quoted(text: &str) -> Vec<String> {
     let code = text.split('`').skip(1).step_by(2);
     let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());

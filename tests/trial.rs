@@ -205,7 +205,7 @@ fn elements(y: &mut LayoutTensor<f32, RowMajor<64, 64>>) {
     assert!(wrong(accumulator).is_empty(), "{:#?}", wrong(accumulator));
 }
 
-/// One mistake is told once: the second line of an array's mistake was told, too.
+/// One mistake is reported once: the second line of an array's mistake was reported, too.
 #[test]
 fn a_mistake_is_told_once() {
     for body in [
@@ -223,7 +223,7 @@ fn a_mistake_is_told_once() {
         };
         assert_eq!(told, 1, "{body}: {:#?}", wrong(&kernel));
     }
-    // A line of help stands right below its message.
+    // A line of help is right below its message.
     let found = wrong(&with_body("let v = x.shape();"));
     assert!(
         found[0].lines().nth(1).is_some_and(|line| line.trim_start().starts_with("= help: ")),

@@ -29,7 +29,7 @@ pub fn turned(x: &LayoutTensor<f32, RowMajor<32, 32>>, y: &mut LayoutTensor<f32,
     }
 }
 
-/// The same; only how the tile lies is another.
+/// The same; only how the tile is laid out differs.
 #[tiled_kernel(block = [32], grid = [1])]
 pub fn turned_swizzled(x: &LayoutTensor<f32, RowMajor<32, 32>>, y: &mut LayoutTensor<f32, RowMajor<32, 32>>) {
     let mut tile = shared::<f32>(row_major([32, 32]).swizzle(5, 0, 5));

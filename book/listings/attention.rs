@@ -71,7 +71,7 @@ pub fn attention_simple<const H: usize, const M: usize, const N: usize>(
                 }
             }
         }
-        // The accumulator of one product lies as the left operand of the next one.
+        // The accumulator of one product is as the left operand of the next one.
         mma.mma(&mut out, &scores.cast::<bf16>(), &mma.load_b(&v_smem));
         barrier();
     }

@@ -1,4 +1,4 @@
-//! How a chapter names a listing: `{{#kernel FILE FUNCTION}}`, on a line of its own, becomes that item as it stands in the
+//! How a chapter names a listing: `{{#kernel FILE FUNCTION}}`, on a line of its own, becomes that item as it is in the
 //! file.
 //!
 //! Law: a name that is not there is an error, never an empty listing.

@@ -38,7 +38,7 @@ pub fn transpose_shared<const M: usize, const N: usize>(
     }
 }
 
-/// Step 3: the same, and the columns of the tile lie in 32 banks.
+/// Step 3: the same, and the columns of the tile are in 32 banks.
 #[tiled_kernel(block = [32, 8], grid = [N.div_ceil(32), M.div_ceil(32)])]
 pub fn transpose_swizzled<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,

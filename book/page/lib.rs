@@ -5,7 +5,7 @@
 //! answer()    -> address     reads the request, answers it; answer_bytes() says how long the answer is
 //! ```
 //!
-//! Law: every request has an answer; what is wrong with it stands under `error` or `mistakes`. The page runs one such
+//! Law: every request has an answer; what is wrong with it is under `error` or `mistakes`. The page runs one such
 //! instance in a worker, and ends the worker where a launch takes too long.
 
 mod answers;

@@ -68,7 +68,7 @@ pub fn arguments(plan: &LaunchPlan, sizes: &BTreeMap<String, f64>) -> Result<Vec
     Ok(given.collect())
 }
 
-/// Sets the extents that are expressions over dimensions, which binding tells one by one.
+/// Sets the extents that are expressions over dimensions, which binding gives one by one.
 fn computed(
     plan: &LaunchPlan,
     shapes: &mut [Vec<usize>],
@@ -111,7 +111,7 @@ fn computed(
                     .map_err(|_| format!("`{argument}` has an extent of {expected}"))?;
                 *slot.ok_or_else(|| format!("`{argument}` has no mode {mode}"))? = extent;
             }
-            // What else does not fit is told where the launch is prepared.
+            // What else does not fit is reported where the launch is prepared.
             Ok(_) | Err(_) => return Ok(()),
         }
     }

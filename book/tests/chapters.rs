@@ -17,7 +17,7 @@ fn every_listing_is_there_and_every_kernel_compiles() {
         let expanded = expand(&root(), &chapter).unwrap_or_else(|error| panic!("{file}: {error}"));
         for item in expanded.split("```rust,ignore\n").skip(1).filter_map(|rest| rest.split("```").next()) {
             kernels += 1;
-            // A function of a module of kernels, or of a program, is compiled where it stands.
+            // A function of a module of kernels, or of a program, is compiled where it is.
             if item.contains("#[tiled_kernel(")
                 && !["relu", "biased", "chosen"].iter().any(|name| item.contains(&format!("fn {name}<")))
             {
@@ -48,7 +48,7 @@ fn links_pictures_and_includes_are_there() {
     let mut missing = vec![];
     let mut seen = 0;
     for (file, chapter) in all() {
-        // What stands between backquotes is code.
+        // What is between backquotes is code.
         let words: String = chapter.split('`').step_by(2).collect();
         let links = words.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
         let links = links.filter(|link| !link.is_empty() && !link.contains("://"));

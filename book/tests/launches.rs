@@ -1,4 +1,4 @@
-//! The launches that the book tells numbers of: a kernel by file and function, its arguments, what the simulator counts.
+//! The launches that the book gives numbers of: a kernel by file and function, its arguments, what the simulator counts.
 
 use layout_compiler::{ParamSet, ParamValue, emit};
 use layout_simulator::{Counts, Options};
@@ -18,7 +18,7 @@ pub fn text(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// A kernel as it stands in its file.
+/// A kernel as it is in its file.
 pub fn kernel(file: &str, name: &str) -> String {
     function(&text(file), name).unwrap_or_else(|| panic!("{file} has no `{name}`"))
 }

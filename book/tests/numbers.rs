@@ -11,7 +11,7 @@
 //! = attention keys           the size of a launch of launches.rs
 //! ```
 //!
-//! A number needs its source where it has a decimal point, three digits or a unit behind it, or stands in a table; but in
+//! A number needs its source where it has a decimal point, three digits or a unit behind it, or is in a table; but in
 //! code, in a name such as H200, and as an extent, `64 × 64`.
 
 use super::launches::{LENGTH, counts, text};
@@ -20,7 +20,7 @@ use layout_simulator::Counts;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Words that a number does not stand before without its source.
+/// Words that a number is not before without its source.
 const UNITS: [&str; 17] = [
     "TFLOP/s",
     "GFLOP/s",
@@ -146,7 +146,7 @@ fn prose(chapter: &str) -> Vec<String> {
     out.lines().map(str::to_owned).collect()
 }
 
-/// The numbers of the prose that need a source and have none, each with what stands around it.
+/// The numbers of the prose that need a source and have none, each with what is around it.
 fn unsourced(chapter: &str) -> Vec<String> {
     let mut found = vec![];
     for line in prose(chapter) {

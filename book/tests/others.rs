@@ -1,4 +1,4 @@
-//! What other tutorials print: quoted, with where from. Law: each quote stands in the book with ours beside it; and where
+//! What other tutorials print: quoted, with where from. Law: each quote is in the book with ours beside it; and where
 //! the tutorials' texts are at hand (`LAYOUT_TUTORIALS` names their folder, else `../shared/seeds`), they are quoted right.
 
 use super::chapters::all;

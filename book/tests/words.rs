@@ -1,4 +1,4 @@
-//! The tables of words: each word of ours is one of the language, and what it becomes stands in a listing's CUDA C.
+//! The tables of words: each word of ours is one of the language, and what it becomes is in a listing's CUDA C.
 
 use super::launches::{cuda, kernel, root, tensor, text, unwritten};
 use super::outputs::output;

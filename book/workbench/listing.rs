@@ -1,4 +1,4 @@
-//! A function of a Rust file as it stands there: its comments, its attributes, its body.
+//! A function of a Rust file as it is there: its comments, its attributes, its body.
 //!
 //! Law: of a formatted file, the lines from the first of the item's comments to its closing brace, moved to the margin.
 

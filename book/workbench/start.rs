@@ -14,7 +14,7 @@
 //! Law: what no place names is our solution's to the letter, so an exercise cannot differ from it but where it says so. A
 //! text that names no place is the whole kernel.
 
-/// The text that a reader starts from; `None` where a place stands in our solution not at all, or twice.
+/// The text that a reader starts from; `None` where a place is in our solution not at all, or twice.
 pub fn start(edit: &str, solution: &str) -> Option<String> {
     let mut places = edit.split("@@ for\n");
     let comment = places.next()?;
@@ -24,7 +24,7 @@ pub fn start(edit: &str, solution: &str) -> Option<String> {
     }
     for place in places {
         let (ours, theirs) = place.strip_suffix("@@\n")?.split_once("@@ write\n")?;
-        // Whole lines: what stands before them is the text's begin or a line's end.
+        // Whole lines: what is before them is the text's begin or a line's end.
         let mut found = text.match_indices(ours).filter(|(at, _)| *at == 0 || text[..*at].ends_with('\n'));
         let (at, _) = found.next()?;
         if found.next().is_some() {

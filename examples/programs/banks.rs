@@ -1,5 +1,5 @@
 //! Bank conflicts of the reference accesses, as the analysis predicts them and as the simulator counts them, and of the
-//! ladder's kernels at 256 x 256 x 256; on a GPU under `ncu` the hardware's counter stands beside, a launch a row, in this
+//! ladder's kernels at 256 x 256 x 256; on a GPU under `ncu` the hardware's counter is beside, a launch a row, in this
 //! order.
 //!
 //! `cargo run --release --example banks`; on a GPU:

@@ -162,7 +162,7 @@ fn stencils(device: &Device, stream: &Stream) -> Result<usize, Error> {
     let (image, filter) = (device.upload(&[1.0; 12 * 16], [12, 16])?, device.upload(&[1.0; 9], [3, 3])?);
     let mut out = device.zeros([12, 16])?;
     conv_2d_halo::launch(stream, &mut out, &image, &filter)?;
-    // Of a window that starts at (y, x) this many ones lie inside the image.
+    // Of a window that starts at (y, x) this many ones are inside the image.
     let inside = |at: usize, size: usize| (size - at).min(3) as f32;
     let expected: Vec<f32> = (0..12 * 16).map(|i| inside(i / 16, 12) * inside(i % 16, 16)).collect();
     wrong += show("p11 conv2d", &out.download()?, &expected);

@@ -69,7 +69,7 @@ fn evaluate(row: &Json) -> Result<Value, LayoutError> {
         let optional = argument.ends_with('?');
         let key = argument.trim_end_matches('?');
         let found = args.get(key).filter(|value| !(optional && value.is_null()));
-        // The oracle calls the second operand of a composition by mode its tiler, and a swizzle stands where its
+        // The oracle calls the second operand of a composition by mode its tiler, and a swizzle is where its
         // recast's layout would.
         let found = found.or_else(|| args.get("tiler").filter(|_| key == "b"));
         let found = found.or_else(|| args.get("swizzle").filter(|_| key == "layout"));
@@ -174,7 +174,7 @@ fn write(value: &Value) -> Json {
         Value::Swizzle(s) => json!({ "swizzle": [s.bits(), s.base(), s.shift()] }),
         Value::Composed(composed) => json!({
             "repr": composed.to_string(),
-            // A swizzled layout is judged by its table, so the table stands whole; of a huge one, a beginning.
+            // A swizzled layout is judged by its table, so the table is whole; of a huge one, a beginning.
             "table": composed.offsets().take(TABLE).collect::<Vec<_>>(),
         }),
         other => json!(other.to_string()),

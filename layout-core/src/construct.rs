@@ -172,7 +172,7 @@ impl Layout {
     }
 }
 
-/// For each leaf of `shape` the value of `order` that stands over it, or nothing if they do not nest alike.
+/// For each leaf of `shape` the value of `order` that is over it, or nothing if they do not nest alike.
 fn spread(order: &IntTuple, shape: &IntTuple) -> Option<Vec<i64>> {
     let (mut keys, mut position) = (Vec::new(), 0);
     let nodes = shape.nodes();

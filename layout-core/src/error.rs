@@ -94,7 +94,7 @@ pub enum LayoutError {
         operation: &'static str,
         /// The layout, as text.
         layout: String,
-        /// Which mode lies over another, in numbers.
+        /// Which mode is over another, in numbers.
         detail: String,
     },
     /// A value that the operation has no meaning for.

@@ -84,7 +84,7 @@ impl IdentityLayout {
         self.dimensions.iter().map(|dimension| dimension.crd2idx(coord)).collect()
     }
 
-    /// Whether that coordinate lies within the shape the identity was made for: CuTe's `elem_less`.
+    /// Whether that coordinate is within the shape the identity was made for: CuTe's `elem_less`.
     ///
     /// # Errors
     /// As [`IdentityLayout::at`].

@@ -308,7 +308,7 @@ impl Layout {
     /// The offset of a coordinate: an integer, or a tuple that nests like the shape or more coarsely.
     ///
     /// # Errors
-    /// [`LayoutError::Profile`] if it nests otherwise, [`LayoutError::Coordinate`] if a part lies outside its mode.
+    /// [`LayoutError::Profile`] if it nests otherwise, [`LayoutError::Coordinate`] if a part is outside its mode.
     ///
     /// ```
     /// # use layout_core::Layout;

@@ -126,7 +126,7 @@ impl IntTuple {
 /// The coordinate of `target` with the linear index that `coord` has in `source`.
 ///
 /// # Errors
-/// [`LayoutError::Coordinate`] or [`LayoutError::Profile`] if `coord` is none of `source`, or lies past `target`.
+/// [`LayoutError::Coordinate`] or [`LayoutError::Profile`] if `coord` is none of `source`, or is past `target`.
 ///
 /// ```
 /// use layout_core::crd2crd;
@@ -212,7 +212,7 @@ impl Layout {
         }
         let mut modes: Vec<_> = self.leaves().filter(|mode| mode.shape > 1 && mode.stride > 0).collect();
         modes.sort_unstable_by_key(|mode| mode.stride);
-        // No gap as long as each stride lies within the run that the smaller ones make; the first that does not
+        // No gap as long as each stride is within the run that the smaller ones make; the first that does not
         // leaves the offset at the run's end out, since all others are larger still.
         let mut run = 1_i64;
         modes.iter().all(|mode| {

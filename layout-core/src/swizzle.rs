@@ -1,4 +1,4 @@
-//! `Swizzle<B,M,S>`: xors B bits of an offset with the B bits that lie S higher.
+//! `Swizzle<B,M,S>`: xors B bits of an offset with the B bits that are S higher.
 //!
 //! ```text
 //! 0bxxxxxxxxxxxxxxxYYYxxxxxxxZZZxxxx
@@ -71,7 +71,7 @@ impl Swizzle {
         self.base
     }
 
-    /// How much higher the bits lie that are xored in.
+    /// How much higher the bits are that are xored in.
     ///
     /// ```
     /// assert_eq!(layout_core::Swizzle::new(3, 4, 5)?.shift(), 5);

@@ -26,7 +26,7 @@ use crate::trusted;
 /// What the result of a compilation depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
-    /// The compiler, such as [`crate::nvrtc::identity`] tells it.
+    /// The compiler, such as [`crate::nvrtc::identity`] says it.
     pub compiler: &'a str,
     /// The architecture, such as `sm_90a`.
     pub arch: &'a str,
@@ -126,7 +126,7 @@ impl Cache {
         read(&private(self.folder.as_ref()?).ok()?.join(key.folder()), key)
     }
 
-    /// The folder where `key`'s entry lies or would lie.
+    /// The folder where `key`'s entry is or would be.
     pub fn entry(&self, key: &Key<'_>) -> Option<PathBuf> {
         Some(self.folder.as_ref()?.join(key.folder()))
     }
@@ -187,8 +187,8 @@ fn place(fresh: &Path, entry: &Path, key: &Key<'_>) -> io::Result<()> {
             Err(_) if read(entry, key).is_some() => return fs::remove_dir_all(fresh),
             Err(error) if turn == TURNS => return Err(error),
             Err(_) => {
-                // Whether an entry is what stood in the way cannot be asked: another writer may move it at any
-                // moment. So the next turn tells, also where there was nothing to move.
+                // Whether an entry is what was in the way cannot be asked: another writer may move it at any
+                // moment. So the next attempt decides, also where there was nothing to move.
                 let away = entry.with_file_name(temporary_name("old"));
                 if fs::rename(entry, &away).is_ok() {
                     let _ = fs::remove_dir_all(&away).or_else(|_| fs::remove_file(&away));

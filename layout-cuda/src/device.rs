@@ -75,7 +75,7 @@ pub(crate) struct Simulator {
 /// What a GPU can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Properties {
-    /// The name that the driver tells.
+    /// The name that the driver reports.
     pub name: String,
     /// Compute capability, `(major, minor)`.
     pub compute_capability: (u32, u32),

@@ -43,7 +43,7 @@ pub enum Error {
     OutOfMemory {
         /// Bytes asked for.
         bytes: usize,
-        /// Bytes that were free and bytes that there are, where the device tells.
+        /// Bytes that were free and bytes that there are, where the device reports.
         free: Option<(usize, usize)>,
     },
 }

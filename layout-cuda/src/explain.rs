@@ -1,6 +1,6 @@
 //! What a launch would do to memory, without launching it.
 //!
-//! Law: the variant is the one that a launch of the same arguments takes, on whatever device they lie.
+//! Law: the variant is the one that a launch of the same arguments takes, on whatever device they are.
 
 use layout_compiler::{Definition, Explanation, LaunchArgument};
 
@@ -10,7 +10,7 @@ use crate::functions::on_simulator;
 use crate::launch::{LaunchConfig, choose};
 use crate::order;
 
-/// Tells of each access of the variant that a launch of these arguments takes, on any device, what the code does.
+/// Reports each access of the variant that a launch of these arguments takes, on any device, what the code does.
 ///
 /// # Errors
 /// [`LaunchError`](crate::LaunchError): the arguments do not fit.

@@ -104,7 +104,7 @@ pub(crate) struct Code {
     pub(crate) resources: Option<Resources>,
     /// Why the cache did not take it, where it did not.
     pub(crate) note: Option<CacheError>,
-    /// What a launch refuses, unless it is told to allow it.
+    /// What a launch refuses, unless it is allowed.
     pub(crate) slow_paths: Vec<SlowPath>,
 }
 
@@ -302,7 +302,7 @@ impl KernelInstance {
                 }
                 false => Image::Cubin(code.to_vec()),
             };
-            // The recipe has refused slow paths, or has been told to allow them.
+            // The recipe has refused slow paths, or allows them.
             let resources = crate::nvrtc::resources::parse(log);
             return Ok(Loadable { image, resources, note: None, slow_paths: vec![] });
         }

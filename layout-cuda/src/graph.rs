@@ -75,14 +75,14 @@ struct Node {
 
 struct OwnedGraph(sys::CUgraph);
 
-// SAFETY: a handle of the driver, which may be used by any thread, one at a time: it lies behind a lock or a `&mut`.
+// SAFETY: a handle of the driver, which may be used by any thread, one at a time: it is behind a lock or a `&mut`.
 unsafe impl Send for OwnedGraph {}
 // SAFETY: as above; a node is a part of its graph.
 unsafe impl Send for Node {}
 
 impl Drop for OwnedGraph {
     fn drop(&mut self) {
-        // SAFETY: the graph came from `cuGraphCreate` and is destroyed once. There is nobody to tell of a failure.
+        // SAFETY: the graph came from `cuGraphCreate` and is destroyed once. No caller can receive a failure.
         let _ = unsafe { sys::cuGraphDestroy(self.0) };
     }
 }
@@ -343,7 +343,7 @@ fn exec_update(ready: &Ready, driver: &Driver) -> Result<bool> {
     let Some(graph) = &driver.graph else { return Ok(false) };
     check("cuCtxSetCurrent", ready.stream.context().bind_to_thread())?;
     let mut told = std::mem::MaybeUninit::uninit();
-    // SAFETY: both graphs are live, the pointer is to room for what the driver tells, which nobody reads.
+    // SAFETY: both graphs are live, the pointer is to room for what the driver reports, which nobody reads.
     let updated = unsafe { sys::cuGraphExecUpdate_v2(ready.exec.0, graph.0, told.as_mut_ptr()) };
     match updated {
         sys::CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE => Ok(false),
@@ -355,7 +355,7 @@ impl<S> Drop for Graph<S> {
     /// Waits for the replays: what they read and write is freed afterwards.
     fn drop(&mut self) {
         if self.ready.is_some() {
-            // A kernel that failed is told by the next call on the stream.
+            // A kernel that failed is reported by the next call on the stream.
             let _ = self.stream.synchronize();
         }
     }

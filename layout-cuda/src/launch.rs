@@ -1,7 +1,7 @@
 //! Launching: arguments are checked, a variant is picked, and its kernel starts, on the GPU or on the simulator.
 //!
 //! Law: a kernel that starts fits its arguments: every dimension agrees, every `require` holds, every promise of the
-//! variant is kept, and every tensor lies on the stream's device. An error means that nothing has run, except
+//! variant is kept, and every tensor is on the stream's device. An error means that nothing has run, except
 //! [`LaunchError::Findings`], which the simulator found while it ran.
 //!
 //! For speed a launch of a kernel that is ready makes no driver call but the launch itself (and those of events where
@@ -226,7 +226,7 @@ fn choose_into<'f>(
             Err(error) => return Err(refused(family, error)),
         }
     }
-    // The last candidate promises nothing; should it ever say otherwise, it is the one to tell.
+    // The last candidate promises nothing; should it ever say otherwise, it is the one to report.
     Err(refused(family, broken.unwrap_or(BindError::NoGrid)))
 }
 

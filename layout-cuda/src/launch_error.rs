@@ -37,7 +37,7 @@ pub enum LaunchError {
         /// Another argument of that parameter, and its type.
         beside: (String, Elem),
     },
-    /// A tensor lies on another device than the stream.
+    /// A tensor is on another device than the stream.
     OtherDevice {
         /// The kernel.
         kernel: String,

@@ -186,7 +186,7 @@ pub use layout_macros::tiled_kernel;
 ///
 /// # Functions that modules share
 /// An open module may hold functions alone. `functions = NAME` puts them behind a module's own, in another file or another crate
-/// (`functions = library::activations`); an own function hides one of its name. Within a crate the open module stands first.
+/// (`functions = library::activations`); an own function hides one of its name. Within a crate the open module is first.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernels};

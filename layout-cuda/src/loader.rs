@@ -26,7 +26,7 @@ pub(crate) fn load(path: impl AsRef<Path>) -> Result<&'static Library, String> {
 /// The loader's words.
 ///
 /// # Safety
-/// - `T` is the type of the function that `name` stands for.
+/// - `T` is the type of the function that `name` is for.
 pub(crate) unsafe fn function<T: Copy>(library: &'static Library, name: &CStr) -> Result<T, String> {
     // SAFETY: as the caller promises; the library is never unloaded.
     let symbol = unsafe { library.get::<T>(name.to_bytes_with_nul()) };

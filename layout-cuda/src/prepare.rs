@@ -37,7 +37,7 @@ pub struct Usage {
     pub shared_bytes: u32,
     /// Blocks that a multiprocessor holds at once.
     pub blocks_per_multiprocessor: u32,
-    /// Clusters that the device holds at once; blocks where a cluster is one. A cluster lies in one GPC, whose multiprocessors it need
+    /// Clusters that the device holds at once; blocks where a cluster is one. A cluster is in one GPC, whose multiprocessors it need
     /// not divide: of sixteen blocks each 132 multiprocessors may hold seven clusters or eight, as the device was made.
     pub clusters_at_once: u32,
     /// What ptxas counted, where its log was read: the spills among it.

@@ -41,7 +41,7 @@
 //! ```
 //!
 //! - A branch may `return`, `break` or `continue` where the other one has the value, `let x = if i < n { i } else { return };`, wherever
-//!   a value stands: `sum += x[[k]] * if k == last { break } else { 2.0 };`, also in the condition of a `while`.
+//!   a value is: `sum += x[[k]] * if k == last { break } else { 2.0 };`, also in the condition of a `while`.
 //! - The value of an `if` or of a `match` may be a tuple or an array.
 //! - A `match` is over numbers, truth values and tuples of them: literals, constants, ranges, `|`, `_`, names, `name @ range`, guards.
 //!
@@ -150,7 +150,7 @@
 //!
 //! # Functions
 //!
-//! Functions are inlined. They stand inside of the kernel, or beside it in a module under
+//! Functions are inlined. They are inside of the kernel, or beside it in a module under
 //! [`tiled_kernels`](macro@crate::tiled_kernels); nothing else of the program is seen. A function or a closure may be given to a
 //! function, and a function may be a parameter of the kernel: one variant for each, chosen at launch by its name.
 //!
@@ -220,7 +220,7 @@
 //!
 //! The attribute and the signature see the `const` items at the head of the kernel's body and of its module under
 //! `#[tiled_kernels]`, the parameters, and each other. A macro sees the tokens of its own item and nothing else of the program: a
-//! constant of another place is passed as an argument, or stands in the module.
+//! constant of another place is passed as an argument, or is in the module.
 //!
 //! ```
 //! # use layout_cuda::{Device, tiled_kernels};

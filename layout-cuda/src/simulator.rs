@@ -11,10 +11,10 @@ use crate::functions::{KernelInstance, on_simulator};
 use crate::launch::{LaunchConfig, choose, choose_unpromised, other_device, planned, refuse_read_only};
 use crate::launch_error::LaunchError;
 
-/// Runs a kernel on the simulator and tells what it saw; findings are part of the report, not an error.
+/// Runs a kernel on the simulator and says what it saw; findings are part of the report, not an error.
 ///
 /// # Errors
-/// [`LaunchError`]: the arguments do not fit, or lie on a GPU.
+/// [`LaunchError`]: the arguments do not fit, or are on a GPU.
 pub fn simulate(
     definition: &'static Definition,
     config: LaunchConfig<'_>,

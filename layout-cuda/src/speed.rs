@@ -70,15 +70,15 @@
 //!
 //! # Vectors
 //!
-//! `vectorize([1, 4])` asks for vectors, and a thread's own copy of elements that lie side by side takes the widest by itself; a
+//! `vectorize([1, 4])` asks for vectors, and a thread's own copy of elements that are adjacent takes the widest by itself; a
 //! single element `x[[i]]` stays one. An instruction moves at most 16 bytes. Vectors are moved whole where on both sides
 //!
 //! - the elements follow one another in memory (over the end of a row, too, where the rows do);
 //! - the tensor begins at a multiple of 16 bytes: asked at launch, other tensors get another variant;
 //! - the first element is a multiple of the vector by its form, so the length of a row must be one: a number, `require(K % 4 == 0)`,
 //!   any equation that says so (`require(K == 128 * G)`), `variant_if(K % 4 == 0)`, or a `Pitched` tensor;
-//! - no edge lies inside of a vector: the extent is a multiple of it, or the vector is shown to be in range. Of vectors that were asked
-//!   for, one that an edge may cut has a test: whole where it lies inside, element by element where not;
+//! - no edge is inside of a vector: the extent is a multiple of it, or the vector is shown to be in range. Of vectors that were asked
+//!   for, one that an edge may cut has a test: whole where it is inside, element by element where not;
 //! - the types are the same. `.cast()` of a view loads first and converts in registers.
 //!
 //! ```
@@ -127,7 +127,7 @@
 //!
 //! A row whose length is no multiple of the vector begins at any element. Its vectors begin at the aligned address before it, with a
 //! window that starts so much earlier: `a - a % 4` is a multiple of 4 whatever `a` is. The vectors inside are moved whole; the first and
-//! the last one, which the row's ends cut, in pieces; what lies before and behind the row reads as the pad and is not written.
+//! the last one, which the row's ends cut, in pieces; what is before and behind the row reads as the pad and is not written.
 //!
 //! ```
 //! # use layout_cuda::{Device, LaunchConfig, tiled_kernel};
@@ -159,7 +159,7 @@
 //! # Asynchronous copies
 //!
 //! `copy_dram_to_sram_async` and `copy_from_async` become `cp.async` where a piece is 4, 8 or 16 bytes (elements of one or two
-//! bytes need vectors), where what lies beyond the edge is read as zero, and where the tile in shared memory needs no mask.
+//! bytes need vectors), where what is beyond the edge is read as zero, and where the tile in shared memory needs no mask.
 //! Else the same elements are copied at once, by loads and stores.
 //!
 //! ```

@@ -64,14 +64,14 @@ pub enum TensorError {
         /// Elements of the storage.
         len: usize,
     },
-    /// Two tensors do not lie alike, so that one's storage is not the other's.
+    /// Two tensors are not alike, so that one's storage is not the other's.
     Unlike {
         /// The shape and strides, elements, of the tensor that is written.
         to: [Vec<usize>; 2],
         /// The shape and strides, elements, of the tensor that is read.
         from: [Vec<usize>; 2],
     },
-    /// The tensor lies on another device than the stream.
+    /// The tensor is on another device than the stream.
     OtherDevice {
         /// The tensor's device.
         tensor: String,
@@ -297,7 +297,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         self.len == 0
     }
 
-    /// The device it lies on.
+    /// The device it is on.
     pub fn device(&self) -> &Device {
         self.stream.device()
     }
@@ -332,7 +332,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         Ok(())
     }
 
-    /// Overwrites a part of the storage, from element `first` on, with the little-endian bytes of elements: as they stand in a
+    /// Overwrites a part of the storage, from element `first` on, with the little-endian bytes of elements: as they are in a
     /// file, piece by piece.
     ///
     /// # Errors
@@ -377,7 +377,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         transfer::upload(stream, &mut part, order, bytes)
     }
 
-    /// Overwrites the storage with that of another tensor which lies alike, in this tensor's stream: the driver's
+    /// Overwrites the storage with that of another tensor which is alike, in this tensor's stream: the driver's
     /// device copy. Afterwards each element is the other's at the same coordinate.
     ///
     /// # Errors

@@ -477,7 +477,7 @@ pub(crate) fn behind(bytes: &[u8]) -> usize {
     bytes.as_ptr() as usize % 256
 }
 
-/// The name of the GPU that memory lies on.
+/// The name of the GPU that memory is on.
 pub(crate) fn gpu_name<T>(memory: &impl DeviceSlice<T>) -> String {
     format!("GPU {}", memory.stream().context().ordinal())
 }
@@ -603,7 +603,7 @@ mod tests {
             let row = part.part(3, [2], [1]).expect("the second row");
             assert_eq!(stream.download(&row).expect("two"), [4, 5]);
             assert!(part.part(3, [3], [1]).is_err() && part.part(6, [0], [1]).is_err());
-            // From its first element to its last: neither what lies before nor what lies after.
+            // From its first element to its last: neither what is before nor what is after.
             assert_eq!((part.shape(), part.strides(), part.len()), ([2, 2], [3, 1], 5));
             assert_eq!(stream.download(&part).expect("data"), [1, 2, 3, 4, 5]);
             assert_eq!(stream.download(&part.view()).expect("data"), [1, 2, 3, 4, 5]);

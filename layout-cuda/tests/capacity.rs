@@ -1,6 +1,6 @@
 //! Kernels with a fixed capacity that no size around their tiles exceeds: `layout_cuda::testing` finds each.
 //!
-//! Law: a kernel with a parameter `FLAW` is right where that is 0; of every other value the failure is told at the smallest size
+//! Law: a kernel with a parameter `FLAW` is right where that is 0; of every other value the failure is reported at the smallest size
 //! beyond its capacity.
 
 use layout_cuda::testing::{self, Case, Failure, Passed, Sum};

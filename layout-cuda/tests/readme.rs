@@ -1,7 +1,7 @@
 //! The README's program and its test, as they are written there.
 //!
-//! Law: each fenced Rust block of the README stands here, word for word and in order; it compiles, and its test passes. A block that
-//! calls layout-kernels stands in a test of that package.
+//! Law: each fenced Rust block of the README is here, word for word and in order; it compiles, and its test passes. A block that
+//! calls layout-kernels is in a test of that package.
 
 use layout_cuda::{Device, tiled_kernel};
 

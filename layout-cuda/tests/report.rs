@@ -71,7 +71,7 @@ fn each_line_is_json() {
     assert_eq!(odd[0]["message"], strange.findings[0].message.as_str());
     assert_eq!((&odd[0]["line"], &odd[0]["index"]), (&Value::Null, &Value::from(i64::MIN)));
     assert_eq!(of("launch", "r#odd")[0]["instructions"], u64::MAX);
-    // Nothing is told twice, and every field of the counts is there.
+    // Nothing is reported twice, and every field of the counts is there.
     assert_eq!(lines.len(), own.findings.len() + own.lines.len() + 1 + 3);
     assert_eq!(launch[0].as_object().expect("an object").len(), 18);
 }

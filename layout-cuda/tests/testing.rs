@@ -1,6 +1,6 @@
 //! What `layout_cuda::testing` finds in kernels that are wrong, and that it finds nothing in right ones.
 //!
-//! Law: a kernel with a parameter `FLAW` is right where that is 0; of every other value the failure is told at the
+//! Law: a kernel with a parameter `FLAW` is right where that is 0; of every other value the failure is reported at the
 //! smallest sizes that show it.
 
 use layout_cuda::testing::{self, Case, Failure, Passed, Sum};

@@ -38,7 +38,7 @@ fn the_argument_of_another_type_is_named() {
         launched([one; 3], None).unwrap_or_else(|error| panic!("{one}: {error}"));
     }
     let rows = [
-        // Of a type that the attribute does not list, wherever it stands.
+        // Of a type that the attribute does not list, wherever it is.
         ([F32, F64, F32], "`x` is of f64 and `a` of f32"),
         ([F64, F32, F32], "`a` is of f64 and `x` of f32"),
         ([F16, F16, F64], "`y` is of f64 and `a` of f16"),

@@ -24,7 +24,7 @@ pub struct Bound {
     pub name: Ident,
     /// Its values, at least one.
     pub values: Vec<Written>,
-    /// Whether they stand in a list.
+    /// Whether they are in a list.
     pub list: bool,
 }
 

@@ -6,7 +6,7 @@
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 
-/// The most that the tokens along one path weigh: statements, and the groups they stand in.
+/// The most that the tokens along one path weigh: statements, and the groups they are in.
 pub const TOKENS: usize = 400;
 /// The most groups within groups.
 pub const GROUPS: usize = 64;
@@ -20,7 +20,7 @@ pub fn too_deep(tokens: &TokenStream) -> Option<Group> {
     found
 }
 
-/// The tokens along the deepest path of `tokens`, which stand in `level` groups.
+/// The tokens along the deepest path of `tokens`, which are in `level` groups.
 fn measure(tokens: TokenStream, level: usize, found: &mut Option<Group>) -> usize {
     let (mut deepest, mut segment, mut below) = (0, 0, 0);
     let mut before = Before::Start;
@@ -54,7 +54,7 @@ fn measure(tokens: TokenStream, level: usize, found: &mut Option<Group>) -> usiz
     deepest
 }
 
-/// What stands before a token, as far as it tells an operator between operands from one in front of its operand.
+/// What is before a token, as far as it distinguishes an operator between operands from one in front of its operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Start,
@@ -77,7 +77,7 @@ impl Before {
     }
 }
 
-/// A word that stands in front of an expression or a type, as many times as one likes.
+/// A word that is in front of an expression or a type, as many times as one likes.
 fn is_prefix(word: &str) -> bool {
     matches!(word, "return" | "break" | "move" | "mut" | "dyn" | "impl")
 }

@@ -118,7 +118,7 @@ pub fn behind(module: &ItemMod, entries: &Entries, from: &Path) -> TokenStream {
     quote!(#from! { functions (taken = #taken, #(open = #open,)* #(functions = #others,)*) #module })
 }
 
-/// Of two items with one name the first: one's own stand in front. Gives how many of the last `taken` are left.
+/// Of two items with one name the first: one's own are in front. Gives how many of the last `taken` are left.
 pub fn own_first(items: &mut Vec<Item>, taken: usize) -> usize {
     let before = items.len();
     let mut names = Vec::new();
@@ -132,7 +132,7 @@ pub fn own_first(items: &mut Vec<Item>, taken: usize) -> usize {
     taken.saturating_sub(before - items.len())
 }
 
-/// The module with these parameters in its kernels' attributes. The kernels stand where the module's name does, in the file that they
+/// The module with these parameters in its kernels' attributes. The kernels are where the module's name does, in the file that they
 /// are compiled in.
 pub fn with(module: &mut ItemMod, bound: &[(Ident, Expr)], errors: &mut Errors) {
     let Some((_, items)) = &mut module.content else { return };

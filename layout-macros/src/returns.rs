@@ -1,9 +1,9 @@
 //! Early `return`, taken out of a function's body before it is lowered.
 //!
 //! Law: `if c { a; return v; } rest` becomes `if c { a; v } else { rest }`. Where several paths go on to the code behind, a
-//! path that returns sets a mark instead, `result = v; returned = true;`, and the code behind stands under it. A `return v`
+//! path that returns sets a mark instead, `result = v; returned = true;`, and the code behind is under it. A `return v`
 //! in a loop leaves the loop with a mark set: `result = v; returned = true; break 'returned;`, and the code behind the loop
-//! stands behind `if returned { return result; }`. Statements move into a branch only where the names of that branch do not
+//! is behind `if returned { return result; }`. Statements move into a branch only where the names of that branch do not
 //! reach them, and are never written twice. A function with a `return` within a value ([`returns_within`]) is left as it
 //! is: `lower/leave.rs` makes a loop of it.
 
@@ -23,7 +23,7 @@ pub fn without_returns(body: &Block) -> Cow<'_, Block> {
     Cow::Owned(block)
 }
 
-/// Whether a `return` of this function stands within a value, or in a block with a label: not where a statement stands.
+/// Whether a `return` of this function is within a value, or in a block with a label: not where a statement is.
 pub fn returns_within(statements: &[Stmt]) -> bool {
     statements.iter().any(|statement| match statement {
         // A nested function has its own.
@@ -34,7 +34,7 @@ pub fn returns_within(statements: &[Stmt]) -> bool {
     })
 }
 
-/// The same of an expression that stands as a statement.
+/// The same of an expression that is as a statement.
 fn returns_within_expr(expr: &Expr) -> bool {
     match expr {
         Expr::If(node) => {

@@ -2,7 +2,7 @@
 //!
 //! Law: a kernel of the module is the kernel with the shared items that it reaches in front of its body. So sharing needs
 //! no stage of its own. A message inside a shared function is at that function's line; so is a finding, where the function
-//! stands in the kernel's file.
+//! is in the kernel's file.
 
 use crate::open::{self, Entries};
 use crate::report::Errors;
@@ -156,7 +156,7 @@ fn whole<'a>(kernel: &ItemFn, items: impl Iterator<Item = &'a Item>) -> TokenStr
     kernel.to_token_stream()
 }
 
-/// The item as it stands in a function, where a visibility would be refused by rustc's lints.
+/// The item as it is in a function, where a visibility would be refused by rustc's lints.
 pub fn nested(item: &Item) -> Item {
     let mut item = item.clone();
     match &mut item {

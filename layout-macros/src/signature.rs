@@ -31,7 +31,7 @@ pub struct Argument {
     pub kind: Kind,
 }
 
-/// How a tensor lies in memory.
+/// How a tensor is in memory.
 pub enum Lies {
     /// As the layout's name says.
     Named(ArgumentLayout),
@@ -45,7 +45,7 @@ pub enum Kind {
     Tensor {
         /// The element type.
         elem: TypeRef,
-        /// How it lies in memory.
+        /// How it is in memory.
         layout: Lies,
         /// The extents, not yet resolved.
         extents: Vec<Expr>,

@@ -1,4 +1,4 @@
-//! Where a node of the syntax tree stands: its first and its last token.
+//! Where a node of the syntax tree is: its first and its last token.
 //!
 //! A stable compiler cannot join two spans, so both ends are kept; an error marks everything between them. The common
 //! nodes are measured without printing their tokens: every expression of a kernel asks for its place.

@@ -100,7 +100,7 @@ fn type_parameters(after: &[TokenTree]) -> Vec<Ident> {
     types
 }
 
-/// The tokens between commas that stand in no `<..>`.
+/// The tokens between commas that are in no `<..>`.
 fn split(inputs: TokenStream) -> Vec<TokenStream> {
     let (mut arguments, mut argument, mut angles, mut arrow) = (vec![], TokenStream::new(), 0usize, false);
     for tree in inputs {

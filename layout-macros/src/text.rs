@@ -44,7 +44,7 @@ impl fmt::Display for TextError {
 
 /// The kernel of a text: one function with its attribute `#[tiled_kernel(..)]`.
 ///
-/// What the later stages of layout-core find wrong, [`layout_compiler::compile()`] tells; [`Kernel::positions`] has the
+/// What the later stages of layout-core find wrong, [`layout_compiler::compile()`] says; [`Kernel::positions`] has the
 /// place of each [`Origin`](layout_compiler::Origin). Nothing that proc-macro2 parsed before on this thread may be asked for
 /// its place afterwards: the texts are forgotten, so that a program may read any number of them.
 ///

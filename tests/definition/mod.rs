@@ -233,7 +233,7 @@ fn composition(a: &Value, b: &Value, result: &Value, table: &[i64]) -> Verdict {
     ensure(compatible(&b["shape"], &result["shape"]), || "its shape does not fit the right layout's".into())
 }
 
-/// Whether elements of `old` bits at `before` lie where elements of `new` bits at `after` do: these fill the units, of
+/// Whether elements of `old` bits at `before` are where elements of `new` bits at `after` do: these fill the units, of
 /// the least common multiple of both widths, that those touch. As many narrower ones as fill the old.
 fn same_bits(before: &[i64], old: i64, after: &[i64], new: i64) -> Verdict {
     let bits = |table: &[i64], width: i64| -> Vec<i64> {
@@ -267,7 +267,7 @@ fn compact(shape: &Value, key: impl Fn(i64) -> (i64, i64), still: &[i64], result
     ensure(same, || format!("its strides are not {strides:?}"))
 }
 
-/// For each leaf of `shape` the key that stands over it.
+/// For each leaf of `shape` the key that is over it.
 fn spread(order: &Value, shape: &Value) -> Vec<i64> {
     match (order.as_array(), shape.as_array()) {
         (Some(order), Some(shape)) => order.iter().zip(shape).flat_map(|(o, s)| spread(o, s)).collect(),
@@ -275,7 +275,7 @@ fn spread(order: &Value, shape: &Value) -> Vec<i64> {
     }
 }
 
-/// Mode 0 compact from the left without what stands still, then the others in the order of their strides.
+/// Mode 0 compact from the left without what is still, then the others in the order of their strides.
 fn fragment_like(layout: &Value, result: &Value) -> Verdict {
     let all = modes(layout);
     let first = leaves(&all[0]["shape"]).len();
@@ -346,7 +346,7 @@ fn join(modes: &[Value]) -> Value {
     json!({ "shape": part("shape"), "stride": part("stride") })
 }
 
-/// The modes that stand at open places of a coordinate, or at its fixed ones.
+/// The modes that are at open places of a coordinate, or at its fixed ones.
 fn choose(layout: &Value, coord: &Value, open: bool, kept: &mut Vec<Value>) {
     match coord.as_array() {
         Some(coord) => {

@@ -128,7 +128,7 @@ pub fn idx2crd(index: i64, shape: &Value) -> Value {
     }
 }
 
-/// The sum of a coordinate's parts times the strides; a number stands for the index of all below it.
+/// The sum of a coordinate's parts times the strides; a number represents the index of all below it.
 pub fn crd2idx(coord: &Value, shape: &Value, stride: &Value) -> i64 {
     match (coord.as_array(), shape.as_array()) {
         (Some(coord), Some(_)) => {
@@ -148,7 +148,7 @@ pub fn image(table: &[i64]) -> Vec<i64> {
     offsets
 }
 
-/// Whether no offset stands in the table twice.
+/// Whether no offset is in the table twice.
 pub fn distinct(table: &[i64]) -> bool {
     image(table).len() == table.len()
 }

@@ -71,13 +71,13 @@ impl Pair {
         Ok(Self::new(block.size(), tile.size(), |i, j| block.at(i) + copies[j as usize]))
     }
 
-    /// A mode that is neither divided nor repeated: all of it stands on the second side.
+    /// A mode that is neither divided nor repeated: all of it is on the second side.
     fn whole(layout: &Value) -> Self {
         let layout = Function::of(layout);
         Self::new(1, layout.size(), |_, j| layout.at(j))
     }
 
-    /// A mode that is kept: as it stands it must be a pair already, if its two sides are to be moved.
+    /// A mode that is kept: as it is it must be a pair already, if its two sides are to be moved.
     fn kept(layout: &Value, moved: bool) -> Result<Self, String> {
         let sides = modes(layout);
         if !moved {

@@ -1,6 +1,6 @@
 //! A kernel launched by layout-cuda, on a GPU or its simulator, against the simulator's bits.
 //!
-//! Law: each tensor lies between guard zones of its own memory; they are whole afterwards, and what the launch leaves is
+//! Law: each tensor is between guard zones of its own memory; they are whole afterwards, and what the launch leaves is
 //! bit for bit what the simulator leaves (NaN is NaN). Products of floats are written so that no compiler contracts them with a
 //! sum ([`Kernel::opaque`]).
 
@@ -168,7 +168,7 @@ fn start(
 impl Trial {
     /// The kernel on a stream's device against the simulator. It is [`Trial::opaque`] where that is a GPU.
     ///
-    /// A kernel that the interpreter or the simulator fails with is left out: that is what [`Trial::simulated`] tells.
+    /// A kernel that the interpreter or the simulator fails with is left out: that is what [`Trial::simulated`] says.
     pub fn on_device(&self, stream: &Stream) -> Verdict {
         let outside = match interpret(&self.kernel) {
             Ok(outcome) => outcome.outside || outcome.left_64_bits,

@@ -125,7 +125,7 @@ fn inside(statement: &Stmt) -> Option<Vec<Stmt>> {
     }
 }
 
-/// What may stand for an expression: parts of it of its type, and numbers.
+/// What may represent an expression: parts of it of its type, and numbers.
 fn simpler(kernel: &Kernel, expr: &Expr) -> Vec<Expr> {
     let ty = kernel.type_of(expr);
     let mut out = vec![];

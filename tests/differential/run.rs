@@ -66,7 +66,7 @@ pub(crate) struct Stored {
     pub elem: Type,
 }
 
-/// What stands between the elements of a tensor with gaps; it must stay. Also a byte of `bool`s.
+/// What is between the elements of a tensor with gaps; it must stay. Also a byte of `bool`s.
 const GAP: u8 = 1;
 
 impl Stored {
@@ -320,7 +320,7 @@ impl Trial {
     }
 
     /// Runs a variant on the simulator; `None` where its promises do not hold for these tensors. An access outside of a
-    /// tensor is told by the simulator and touches nothing; where the reference has one, too (`outside`), that is right.
+    /// tensor is reported by the simulator and touches nothing; where the reference has one, too (`outside`), that is right.
     pub(crate) fn launch(&self, variant: &Compiled, outside: bool) -> Result<Option<Vec<Stored>>, Failure> {
         let count = self.kernel.tensors.len();
         let mut tensors: Vec<Stored> = (0..count).map(|tensor| Stored::of(&self.kernel, tensor)).collect();

@@ -1,6 +1,6 @@
 //! A random kernel as a tree of its own: what the generator makes, the printers print and the interpreter runs.
 //!
-//! Law: a variable has one type and is declared once; a function is called only by what stands after it.
+//! Law: a variable has one type and is declared once; a function is called only by what is after it.
 
 use crate::types::Type;
 use crate::value::Value;
@@ -161,7 +161,7 @@ impl Together {
 
 #[derive(Clone, Debug)]
 pub enum Expr {
-    /// A literal; `bare` without its type, where what stands around it says which.
+    /// A literal; `bare` without its type, where what is around it says which.
     Literal {
         ty: Type,
         value: Value,
@@ -328,7 +328,7 @@ pub enum Step {
     Pad(Value),
 }
 
-/// How a tensor of its own lies.
+/// How a tensor of its own is laid out.
 #[derive(Clone, Debug)]
 pub struct Lying {
     pub extents: Vec<i64>,
@@ -477,7 +477,7 @@ pub struct Tensor {
     pub mutable: bool,
     /// The elements before the launch, the last coordinate fastest.
     pub data: Vec<Value>,
-    /// Whether its first element lies at a multiple of 16 bytes.
+    /// Whether its first element is at a multiple of 16 bytes.
     pub aligned: bool,
 }
 

@@ -1,14 +1,14 @@
 //! Values and what operators do with them, by plain Rust's rules: integers wrap, floats are IEEE, casts are `as`.
 //!
 //! An index is a number of 64 bits with a sign. What leaves them has no value that the language promises: the result is
-//! still exact here, and [`leaves_64_bits`] tells, so that nobody compares it.
+//! still exact here, and [`leaves_64_bits`] says, so that nobody compares it.
 
 use crate::tree::{BinaryOp, Math, UnaryOp};
 use crate::types::{Kind, Type};
 use half::{bf16, f16};
 use std::fmt;
 
-/// A value; its type is known where it is used. A float of any width stands as the `f64` that equals it.
+/// A value; its type is known where it is used. A float of any width is as the `f64` that equals it.
 #[derive(Clone, Copy)]
 pub enum Value {
     Float(f64),

@@ -292,7 +292,7 @@ mod tests {
     use super::*;
     use layout_compiler::math::Math;
 
-    /// Words whose results are rounded otherwise on the simulator and on a GPU, or that other words stand for.
+    /// Words whose results are rounded otherwise on the simulator and on a GPU, or that other words are for.
     const INEXACT: &[&str] = &[
         "rsqrt",
         "cbrt",

@@ -8,7 +8,7 @@ use crate::support::data::doubles;
 use layout_compiler::Elem;
 use layout_cuda::{E4m3, E5m2, Element, Error, bf16, f16, tiled_kernel};
 
-/// `D = T(A B) C`: an accumulator lies in registers as the left operand of the next product wants it.
+/// `D = T(A B) C`: an accumulator is in registers as the left operand of the next product wants it.
 #[tiled_kernel(T = [bf16, f16], arch = "sm_90a", block = [128], grid = [M.div_ceil(64)])]
 pub fn chain<T, const M: usize>(
     a: &LayoutTensor<T, RowMajor<M, 48>>,

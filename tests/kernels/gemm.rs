@@ -156,7 +156,7 @@ fn lying<T: Element>(
 /// Puts a matrix of these values and extents into memory.
 type Place<U> = fn(&Run<'_>, &[U], [usize; 2]) -> Result<Operand<U, 2>, Error>;
 
-/// A product by `launch`: of operands that lie as the set says, rounded, to a C that lies as `place` puts it.
+/// A product by `launch`: of operands that are as the set says, rounded, to a C that is as `place` puts it.
 fn by<T: Element, U: Element>(
     run: &Run<'_>,
     round: fn(f64) -> T,

@@ -1,10 +1,10 @@
-//! How tensors lie: pitched, strided, column-major, static, of one to four modes, swizzled, transposed, padded.
+//! How tensors are laid out: pitched, strided, column-major, static, of one to four modes, swizzled, transposed, padded.
 
 use crate::support::case::{Case, Outcome, Run, around, around_tile};
 use crate::support::data::{Operand, floats, untouched};
 use layout_cuda::{Element, Error, ParamValue, tiled_kernel};
 
-/// Rows that lie further apart than they are long.
+/// Rows that are further apart than they are long.
 #[tiled_kernel(block = [32, 4], grid = [N.div_ceil(32), M.div_ceil(4)])]
 pub fn scale_pitched<const M: usize, const N: usize>(
     alpha: f32,

@@ -40,7 +40,7 @@ pub fn mma_by_rows<T, const M: usize, const N: usize, const K: usize>(
     mma.store_d(&mut dst, &acc);
 }
 
-/// One warp; B lies by columns, so that both are read along K; the tile of C is 32 x 24.
+/// One warp; B is by columns, so that both are read along K; the tile of C is 32 x 24.
 #[tiled_kernel(
     T = [f16, bf16], BM = 32, BN = 24, BK = 16,
     block = [32],

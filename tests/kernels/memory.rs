@@ -12,7 +12,7 @@ fn lengths(tile: usize) -> Vec<[usize; 3]> {
     [0, 1, 31, 33, tile - 1, tile, tile + 1, 3 * tile + 5].map(|n| [n, 1, 1]).to_vec()
 }
 
-/// Sizes around the tile of `conv2d`, and two with a block that lies inside with all that it reads.
+/// Sizes around the tile of `conv2d`, and two with a block that is inside with all that it reads.
 fn with_a_block_inside() -> Vec<[usize; 3]> {
     [around_tile([32, 128, 1]), vec![[70, 261, 1], [70, 264, 1]]].concat()
 }
@@ -382,7 +382,7 @@ fn half(i: usize) -> bf16 {
     bf16::from_bits(if i & 0x7f80 == 0x7f80 { 1 } else { i as u16 })
 }
 
-/// Sizes of `transpose_by_elements` and `transpose_by_pairs`: some have a block that lies in the middle of the matrix, with rows
+/// Sizes of `transpose_by_elements` and `transpose_by_pairs`: some have a block that is in the middle of the matrix, with rows
 /// of even and odd length on both sides.
 fn with_whole_tiles() -> Vec<[usize; 3]> {
     [

@@ -4,7 +4,7 @@ use crate::support::tested::Tested;
 use layout_cuda::testing::Sum;
 use layout_cuda::tiled_kernel;
 
-/// The largest element of each row; what lies past the row's end is minus infinity.
+/// The largest element of each row; what is past the row's end is minus infinity.
 #[tiled_kernel(THREADS = [32, 64], CHUNK = 3, block = [THREADS], grid = [M])]
 pub fn row_max<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,

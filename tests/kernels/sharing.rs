@@ -22,7 +22,7 @@ pub mod tiles {
         to[[thread_idx.x]] = SCALE as f32 * value;
     }
 
-    /// Each tile back to front; what stands beyond the tensor counts as zero.
+    /// Each tile back to front; what is beyond the tensor counts as zero.
     #[tiled_kernel(SCALE = 2, block = [64], grid = [N.div_ceil(64)])]
     pub fn reversed<const N: usize>(
         x: &LayoutTensor<f32, RowMajor<N>>,
@@ -44,7 +44,7 @@ pub mod tiles {
     }
 }
 
-/// The tile that element `i` lies in: what stands at each place of it, taken round.
+/// The tile that element `i` is in: what is at each place of it, taken round.
 fn tile_of(values: &[f32], i: usize) -> impl Fn(usize) -> f32 + '_ {
     let first = i / tiles::TILE * tiles::TILE;
     move |inside| values.get(first + inside % tiles::TILE).copied().unwrap_or(0.0)

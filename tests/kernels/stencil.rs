@@ -4,7 +4,7 @@ use crate::support::case::{Case, Outcome, around, around_tile, output_of};
 use crate::support::data::floats;
 use layout_cuda::tiled_kernel;
 
-/// Four neighbours less four times the middle; what lies outside counts as zero.
+/// Four neighbours less four times the middle; what is outside counts as zero.
 #[tiled_kernel(block = [16, 4], grid = [N.div_ceil(16), M.div_ceil(4)])]
 pub fn laplace<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
@@ -52,7 +52,7 @@ pub fn smooth<const N: usize>(
     }
 }
 
-/// The difference to the element before, where `pad` says what lies outside.
+/// The difference to the element before, where `pad` says what is outside.
 #[tiled_kernel(block = [32], grid = [(N + 1).div_ceil(32)], require(N > 0))]
 pub fn differences<const N: usize, const P: usize>(
     x: &LayoutTensor<f32, RowMajor<N>>,

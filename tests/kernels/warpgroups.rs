@@ -1,4 +1,4 @@
-//! Products of a warpgroup whose left operand lies by columns: the matrix units read 16-bit types so, too.
+//! Products of a warpgroup whose left operand is by columns: the matrix units read 16-bit types so, too.
 
 use super::examples::product;
 use crate::support::case::{Case, Outcome, Run};

@@ -189,7 +189,7 @@ proptest! {
         let l = digits.layout(64);
         let count = digits.pick(&[1, 2, 3, 4, 8]);
         if let Ok(wide) = upcast(&l, count) {
-            // Each narrow element lies in a wide one.
+            // Each narrow element is in a wide one.
             let covered: HashSet<i64> = wide.offsets().collect();
             prop_assert!(l.offsets().all(|at| covered.contains(&(at / count))), "{} by {} gave {}", l, count, wide);
         }

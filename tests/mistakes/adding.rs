@@ -89,7 +89,7 @@ fn a_sum_is_read_after_its_wait() {
     });
 }
 
-/// A flag tells another block that a sum is whole: behind the wait, the fence and the barrier, and without one of them.
+/// A flag signals another block that a sum is whole: behind the wait, the fence and the barrier, and without one of them.
 #[tiled_kernel(FLAW = [0, 1], arch = "sm_90a", block = [32], grid = [2], cooperative = true)]
 fn told(
     y: &mut LayoutTensor<f32, RowMajor<1, 32>>,

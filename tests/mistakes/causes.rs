@@ -55,7 +55,7 @@ fn a_count_that_is_zeroed_too_late() {
     table!(SOURCE, zeroed_late(&x, &mut y) { 0 => None, 1 => race, 2 => Some((Uninitialised, "adds")), 3 => race, });
 }
 
-/// All write a line, each fences its part, and one hands it to TMA: behind a barrier, or not; the fence may stand behind it.
+/// All write a line, each fences its part, and one hands it to TMA: behind a barrier, or not; the fence may be behind it.
 #[tiled_kernel(FLAW = [0, 1, 2, 3, 4], arch = "sm_90a", block = [64], grid = [1])]
 fn handed_over(y: &mut LayoutTensor<f32, RowMajor<1, 64>>) {
     let mut line = shared::<f32>(row_major([1, 64]));

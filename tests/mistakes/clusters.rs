@@ -73,7 +73,7 @@ fn a_row_is_pulled_between_two_arrivals() {
     });
 }
 
-/// A block of a cluster without rows leaves before its partner has told it.
+/// A block of a cluster without rows leaves before its partner has signalled it.
 #[tiled_kernel(FLAW = [0, 1, 2, 3], arch = "sm_90a", block = [32], cluster = [2], grid = [4])]
 fn leaves(x: &LayoutTensor<f32, RowMajor<3, 32>>, y: &mut LayoutTensor<f32, RowMajor<3, 32>>) {
     let mut line = shared::<f32>(row_major([1, 32]));

@@ -49,7 +49,7 @@ fn a_flag_has_its_answer() {
     });
 }
 
-/// One flag stands for all warps of a block.
+/// One flag represents all warps of a block.
 #[tiled_kernel(FLAW = [0, 1, 2], block = [64], grid = [2])]
 fn flag_of_all(
     d: &mut LayoutTensor<f32, RowMajor<64>>,

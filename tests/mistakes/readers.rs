@@ -45,7 +45,7 @@ fn each_reader_counts() {
     });
 }
 
-/// Two warps add, or read; one of them tells a third one, which reads or writes.
+/// Two warps add, or read; one of them signals a third one, which reads or writes.
 #[tiled_kernel(FLAW = [0, 1, 2, 3, 4], block = [96], grid = [1])]
 fn one_tells(
     c: &mut LayoutTensor<u32, RowMajor<1>>,

@@ -36,7 +36,7 @@ fn workers(y: &mut LayoutTensor<f32, RowMajor<64>>) {
 
 #[test]
 fn the_blocks_barrier_is_no_roles() {
-    // Of two waits for each other either may be wrong: the message tells both.
+    // Of two waits for each other either may be wrong: the message says both.
     table!(SOURCE, workers(&mut zeros(64)) {
         // The barrier waits for no warp that has ended.
         0 => None, 1 => Some((Deadlock, "the block's")), 2 => None,

@@ -93,7 +93,7 @@ fn a_load_reads_until_its_phase_ends() {
     });
 }
 
-/// Block 0 stores a line by TMA and tells block 1, which reads it: once it is written, once shared memory is read only, at once,
+/// Block 0 stores a line by TMA and signals block 1, which reads it: once it is written, once shared memory is read only, at once,
 /// by a flag that orders nothing.
 #[tiled_kernel(FLAW = [0, 1, 2, 3], arch = "sm_90a", block = [32], grid = [2])]
 fn stored(

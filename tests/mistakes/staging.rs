@@ -150,7 +150,7 @@ fn a_group_of_two_stores() {
     });
 }
 
-/// O lies in the place of Q, which comes again for the next tile.
+/// O is in the place of Q, which comes again for the next tile.
 #[tiled_kernel(FLAW = [0, 1, 2, 3], arch = "sm_90a", block = [64], grid = [1])]
 fn in_the_place_of(x: &LayoutTensor<f32, RowMajor<3, 32>>, y: &mut LayoutTensor<f32, RowMajor<3, 32>>) {
     let mut q = shared::<f32>(row_major([1, 32]));
@@ -223,7 +223,7 @@ fn each_group_has_its_row() {
     });
 }
 
-/// What is staged lies where others still read.
+/// What is staged is where others still read.
 #[tiled_kernel(FLAW = [0, 1, 2], block = [128], grid = [1])]
 fn staged_in_place(x: &LayoutTensor<f32, RowMajor<2, 64>>, y: &mut LayoutTensor<f32, RowMajor<2, 64>>) {
     let mut rows = shared::<f32>(row_major([2, 64]));

@@ -1,5 +1,5 @@
 //! A tile, a window, a slice is a promise about what a thread touches: an index outside of it is a mistake, inside of the
-//! tensor or not; and one of shared memory or of registers lies inside of it.
+//! tensor or not; and one of shared memory or of registers is inside of it.
 
 use super::zeros;
 use layout_cuda::FindingKind::OutOfBounds;

@@ -14,9 +14,9 @@ use std::fmt;
 pub enum Change {
     /// It is gone.
     Deleted,
-    /// It stands before the last statement in front of it that touches something.
+    /// It is before the last statement in front of it that touches something.
     Earlier,
-    /// It stands behind the next statement that touches something.
+    /// It is behind the next statement that touches something.
     Later,
     /// A wait lets one more group be in flight; a release or an acquire orders nothing.
     Weaker,
@@ -47,7 +47,7 @@ impl fmt::Display for Edit {
     }
 }
 
-/// The words that order something, where they stand as a statement of their own.
+/// The words that order something, where they are as a statement of their own.
 const ORDERING: [Intrinsic; 23] = [
     Intrinsic::Barrier,
     Intrinsic::SyncWarp,

@@ -1,6 +1,6 @@
 //! Mutants of the corpus: each barrier, wait, fence, arrive and commit of each kernel deleted, moved or weakened, one at a time.
 //!
-//! Law: the list (`tests/mutants/list.txt`) has every one that the simulator does not tell, with the reason why it is
+//! Law: the list (`tests/mutants/list.txt`) has every one that the simulator does not find, with the reason why it is
 //! harmless, or as missed; `test.rs` holds a sample of it against the simulator, the program `mutants` all of it.
 
 pub mod edit;

@@ -1,4 +1,4 @@
-//! The list of all mutants, as a file that is read and written: one line for a mutant that the simulator does not tell, with the
+//! The list of all mutants, as a file that is read and written: one line for a mutant that the simulator does not find, with the
 //! reason why it need not, and one for each kernel with the counts of the others.
 //!
 //! ```text
@@ -16,7 +16,7 @@ use std::fmt;
 pub struct Entry {
     /// Mutants in all.
     pub mutants: usize,
-    /// Those that a stage refuses or the simulator tells.
+    /// Those that a stage refuses or the simulator reports.
     pub found: usize,
     /// The others: the edit, and why it is harmless, where it is.
     pub others: BTreeMap<String, Option<String>>,

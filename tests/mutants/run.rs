@@ -1,4 +1,4 @@
-//! A mutant on the simulator: is it told?
+//! A mutant on the simulator: is it found?
 //!
 //! Law: a mutant is run by the kernel's own cases, small sizes first, until something is found; one that nothing
 //! is found in was run at every size of every set whose text it changes, and at the smaller sizes by several schedules.
@@ -27,7 +27,7 @@ pub struct Subject {
     own: Mutex<BTreeMap<String, Vec<f64>>>,
 }
 
-/// Schedules of a mutant that the usual one does not tell.
+/// Schedules of a mutant that the usual one does not find.
 const SCHEDULES: u32 = 8;
 /// Runs of a case that are made by all of them, and by many more.
 const SMALLER: usize = 12;
@@ -43,7 +43,7 @@ pub enum Verdict {
     Same,
     /// The kernel's own stages refuse it.
     Refused,
-    /// The simulator tells it: the first finding.
+    /// The simulator finds it: the first finding.
     Found(String),
     /// The results are wrong, or the launch fails, and nothing is found: what happens.
     Wrong(String),
@@ -132,7 +132,7 @@ impl Subject {
             Ok(checked) => Ok(emit(&checked).text),
             Err(_) => Err(()),
         };
-        // Lines of the kernel's file stand beside a text, not in it.
+        // Lines of the kernel's file are beside a text, not in it.
         let differs = |(set, known): &(ParamSet, String)| text(&mutant, set).as_ref() != Ok(known);
         let texts = self.texts.get_or_init(|| {
             let text = |set: ParamSet| text(&own, &set).ok().map(|text| (set, text));
@@ -223,7 +223,7 @@ fn runs(case: &Case, changed: &[ParamSet]) -> Vec<(ParamSet, [usize; 3])> {
     let own = case.sets();
     let sets: Vec<&ParamSet> = changed.iter().filter(|set| own.contains(set)).collect();
     let mut sizes = case.sizes.clone();
-    // Most mutants are told at a small size, soon.
+    // Most mutants are found at a small size, soon.
     sizes.sort_by_key(|size| size.iter().map(|extent| extent + 1).product::<usize>());
     sizes.iter().flat_map(|size| sets.iter().map(|set| ((*set).clone(), *size))).collect()
 }

@@ -1,6 +1,6 @@
 //! A sample of the mutants against the list.
 //!
-//! Law: of the kernels that the seed picks (`MUTANTS_SEED`, `MUTANTS_KERNELS`), every mutant that is not found stands in the list.
+//! Law: of the kernels that the seed picks (`MUTANTS_SEED`, `MUTANTS_KERNELS`), every mutant that is not found is in the list.
 //! `cargo run -p layout-mutants` runs all. Of other kernels that it picks every schedule is right: `-- schedules 100` runs all.
 
 use layout_mutants::edit::edits;

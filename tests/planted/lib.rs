@@ -67,7 +67,7 @@ impl Planted {
     }
 }
 
-/// How far the simulator goes: a wait in vain is told soon.
+/// How far the simulator goes: a wait in vain is reported soon.
 fn options() -> Options {
     Options { max_steps: 1 << 20, ..Options::default() }
 }

@@ -34,7 +34,7 @@ struct Product<'a, T: Float, U: Float> {
     units: f64,
     /// Rows begin at multiples of 16 bytes, and have whole multiples of them in C.
     aligned: bool,
-    /// Whether A and B lie by columns.
+    /// Whether A and B are by columns.
     by_columns: [bool; 2],
     launch: Launch<T, U>,
 }
@@ -285,7 +285,7 @@ fn ladder() -> Vec<Entry> {
     ]
 }
 
-/// On Hopper's matrix units, of each type and each way to lie.
+/// On Hopper's matrix units, of each type and each way to be.
 fn units<T: Float, U: Float>(
     bench: &Bench<'_>,
     definition: &Definition,

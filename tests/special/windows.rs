@@ -70,7 +70,7 @@ pub fn entries() -> Vec<Entry> {
     ]
 }
 
-/// Of the window of an element, which begins so many rows and columns before it, what lies inside, with its number in the window.
+/// Of the window of an element, which begins so many rows and columns before it, what is inside, with its number in the window.
 fn near(
     x: &Rows<f32>,
     place: usize,

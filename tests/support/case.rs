@@ -29,7 +29,7 @@ pub struct Run<'a> {
     pub set: &'a ParamSet,
     /// The size.
     pub size: [usize; 3],
-    /// How many elements every tensor's start lies behind an aligned address.
+    /// How many elements every tensor's start is behind an aligned address.
     pub skew: usize,
 }
 

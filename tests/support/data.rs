@@ -1,4 +1,4 @@
-//! Numbers for kernels, and tensors that tell when something beside them was written.
+//! Numbers for kernels, and tensors that show when something beside them was written.
 //!
 //! Law: the numbers are small multiples of powers of two, so that sums and products of them are exact in float32 and a
 //! kernel's result can be compared bit for bit.
@@ -86,7 +86,7 @@ impl<T: Element, const R: usize> Operand<T, R> {
         self.memory.part_mut(self.start, self.shape, self.strides)
     }
 
-    /// The elements in row-major order of their coordinates, after a look at what lies between them.
+    /// The elements in row-major order of their coordinates, after a look at what is between them.
     ///
     /// # Errors
     /// Those of a download.

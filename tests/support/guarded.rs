@@ -1,4 +1,4 @@
-//! Tensors that lie in the middle of others: what is written beside them is seen.
+//! Tensors that are in the middle of others: what is written beside them is seen.
 
 use super::gpu::devices;
 use layout_cuda::{Device, Element, Error, Stream, Tensor, TensorViewMut};

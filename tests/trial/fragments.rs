@@ -104,7 +104,7 @@ fn every_instruction_by_value() {
     }
 }
 
-/// What stands between the back-quotes of the help of the only error, piece by piece.
+/// What is between the back-quotes of the help of the only error, piece by piece.
 fn helps(text: &str) -> Vec<String> {
     let found = wrong(text);
     let help =

@@ -87,12 +87,12 @@ impl Limit {
 
 impl Exercise {
     /// A kernel that compiles, with holes or with a bug; empty where it does not follow from our solution, which a test
-    /// would tell.
+    /// would report.
     pub fn start(&self) -> String {
         start(self.edit, &self.solution()).unwrap_or_default()
     }
 
-    /// Our solution's text; empty where its file lacks it, which a test would tell.
+    /// Our solution's text; empty where its file lacks it, which a test would report.
     pub fn solution(&self) -> String {
         function(self.solution.0, self.solution.1).unwrap_or_default()
     }

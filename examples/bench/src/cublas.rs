@@ -29,7 +29,7 @@ pub enum Compute {
     Tf32,
 }
 
-/// The mode of a matrix that is contiguous, as the libraries are told it: whether it is transposed, and its leading dimension.
+/// The mode of a matrix that is contiguous, as the libraries take it: whether it is transposed, and its leading dimension.
 fn operation(name: &str, [rows, columns]: [usize; 2], strides: [usize; 2]) -> Outcome<(bool, c_int)> {
     let (transposed, leading) = match strides {
         [leading, 1] if leading >= columns => (false, leading),
@@ -163,7 +163,7 @@ impl Blas {
         let turned = |op: bool| if op { CUBLAS_OP_T } else { CUBLAS_OP_N };
         let ((a, _a), (b, _b), (c, _c)) = addresses!(self.stream, a, b, c);
         let algorithm = blas_sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT;
-        // SAFETY: the handle is live; the memory of the three is as large as their shapes and strides say, lies on the
+        // SAFETY: the handle is live; the memory of the three is as large as their shapes and strides say, is on the
         // handle's device, and stays borrowed until the call is in the stream, whose order the guards keep.
         unsafe {
             blas::gemm_ex(
@@ -234,7 +234,7 @@ impl Blas {
 
 impl Drop for Blas {
     fn drop(&mut self) {
-        // SAFETY: the handle came from its create and is destroyed once. There is nobody to tell of a failure.
+        // SAFETY: the handle came from its create and is destroyed once. No caller can receive a failure.
         let _ = unsafe { blas::destroy_handle(self.handle) };
     }
 }
@@ -437,7 +437,7 @@ impl Prepared {
         let (workspace, _workspace) = self.workspace.device_ptr_mut(&self.cuda);
         let (one, zero) = (1.0f32, 0.0f32);
         // SAFETY: handle and descriptors are live; the memory of the three is as large as the shapes and strides of the
-        // descriptors say, lies on the stream's device, and stays borrowed until the call is in the stream, whose order
+        // descriptors say, is on the stream's device, and stays borrowed until the call is in the stream, whose order
         // the guards keep. The workspace is this product's own, of the size that the algorithm was asked for.
         unsafe {
             lt::matmul(
@@ -477,7 +477,7 @@ fn kind(elem: Elem) -> Outcome<lt_sys::cudaDataType_t> {
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        // SAFETY: each was made by its create and is destroyed once. There is nobody to tell of a failure.
+        // SAFETY: each was made by its create and is destroyed once. No caller can receive a failure.
         unsafe {
             for layout in self.layouts.drain(..) {
                 let _ = lt::destroy_matrix_layout(layout);

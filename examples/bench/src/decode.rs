@@ -44,7 +44,7 @@ impl Decode {
         [keys, self.length.div_ceil(keys)]
     }
 
-    /// The page of a sequence's `i`-th keys: neighbours lie apart.
+    /// The page of a sequence's `i`-th keys: neighbours are apart.
     fn page_of(&self, sequence: usize, i: usize) -> usize {
         let [_, pages] = self.pages();
         let all = self.sequences * pages;

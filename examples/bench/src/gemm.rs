@@ -16,10 +16,10 @@ pub struct Options {
     /// Element types; several times for several
     #[arg(long, value_enum)]
     dtype: Vec<Dtype>,
-    /// How A lies; both without it, by rows for types other than bf16
+    /// How A is laid out; both without it, by rows for types other than bf16
     #[arg(long, value_enum)]
     a: Option<Lies>,
-    /// How B lies; both without it
+    /// How B is laid out; both without it
     #[arg(long, value_enum)]
     b: Option<Lies>,
     /// M, N and K of C (M x N) = A (M x K) B (K x N); every size of the type's list without it

@@ -18,7 +18,7 @@ pub struct Common {
     /// Writes what the simulator finds to this file: SARIF, JSON lines or text by its ending .sarif, .jsonl or .txt
     #[arg(long, global = true)]
     findings: Option<PathBuf>,
-    /// The commit to write into the records, where git cannot tell
+    /// The commit to write into the records, where git cannot report it
     #[arg(long, global = true)]
     pub commit: Option<String>,
     /// What `bench -- peaks FILE` measured of this device: the roofs of `% bound`, in place of those on paper

@@ -12,7 +12,7 @@ use layout_kernels::kernels::memory::copy;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The roofs that records stand under.
+/// The roofs that records are under.
 #[derive(Clone, Debug, Default)]
 pub struct Roofs {
     /// The device, as its driver describes it; none on the simulator.

@@ -16,7 +16,7 @@ use layout_kernels::product::{Kernel, Options, Precision, Workspace, multiply};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::cell::{Cell, RefCell};
 
-/// How an operand lies in memory.
+/// How an operand is in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Lies {
     /// Row by row.
@@ -48,7 +48,7 @@ pub struct Work<'a> {
     pub common: &'a Common,
     pub workload: &'static str,
     pub shape: [usize; 3],
-    /// How A and B lie.
+    /// How A and B are laid out.
     pub lies: [Lies; 2],
     pub length: Length,
 }
@@ -116,7 +116,7 @@ pub enum Peer {
 /// One product, ready to be measured.
 pub struct Bench<'a, T: Element, U: Element> {
     work: &'a Work<'a>,
-    /// A and B on the host, as they lie.
+    /// A and B on the host, as they are stored.
     pub host: [Vec<T>; 2],
     truth: Truth,
     /// The operands; several of the same where each launch takes others.

@@ -65,7 +65,7 @@ pub struct Roofed {
 }
 
 impl Occasion {
-    /// Here and now; the commit as given, or as git tells.
+    /// Here and now; the commit as given, or as git reports.
     pub fn now(device: String, commit: Option<String>) -> Occasion {
         let git = || {
             let output = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output().ok()?;
@@ -103,7 +103,7 @@ impl Record {
         }
     }
 
-    /// What the table calls it. Above a product's table stand its sizes; of other work they follow the name.
+    /// What the table calls it. Above a product's table are its sizes; of other work they follow the name.
     fn name(&self) -> String {
         let Record { place, kernel, workload, .. } = self;
         let separator = if place.is_empty() { "" } else { "/" };

@@ -64,7 +64,7 @@ impl Bound {
     }
 }
 
-/// A matrix on the host: its elements as they lie, its shape, its strides.
+/// A matrix on the host: its elements as they are stored, its shape, its strides.
 pub struct Host<'a, T> {
     pub data: &'a [T],
     pub shape: [usize; 2],

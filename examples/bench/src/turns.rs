@@ -11,7 +11,7 @@ use std::io::{BufRead, Write};
 /// The time that a round's launches take together, milliseconds.
 pub const ROUND_MS: f64 = 20.0;
 
-/// Says what the case is, and answers until the next one is asked for; the first candidate is ours, others stand beside it.
+/// Says what the case is, and answers until the next one is asked for; the first candidate is ours, others are beside it.
 ///
 /// # Errors
 /// The first error of a candidate, and a line that is none of the two.

@@ -9,7 +9,7 @@ use layout_kernels::kernels::attention::attention as kernel;
 /// The operation: of q, k and v, each of (batch, heads, places, d).
 #[derive(Clone, Copy, Debug)]
 pub struct Attention {
-    /// Whether a query sees no key behind its own place; the last query stands beside the last key.
+    /// Whether a query sees no key behind its own place; the last query is beside the last key.
     pub causal: bool,
     /// What products are multiplied with: 1 / sqrt(d) without it.
     pub scale: Option<f32>,
@@ -54,7 +54,7 @@ impl Operation for Attention {
 }
 
 /// `softmax(scale q kᵀ) v` of (batch, heads, places, d); heads of q may share those of k and v. The elements of a head are
-/// contiguous, the other modes lie in any order. Elements are bf16 or f16; scores and sums are float32.
+/// contiguous, the other modes are in any order. Elements are bf16 or f16; scores and sums are float32.
 ///
 /// # Errors
 /// Other types, shapes that disagree, head dimensions that are no multiples of 32, and those of a launch: a GPU without Hopper's

@@ -41,7 +41,7 @@ pub struct Block {
     up: Tensor,
     down: Tensor,
     angles: [Tensor; 2],
-    /// What candle's own operations add to scores: minus infinity where a key stands behind the query.
+    /// What candle's own operations add to scores: minus infinity where a key is behind the query.
     hidden: Tensor,
 }
 
@@ -158,7 +158,7 @@ impl Block {
     }
 }
 
-/// Minus infinity where a key stands behind the query.
+/// Minus infinity where a key is behind the query.
 fn hidden_keys(places: usize, device: &Device) -> Result<Tensor> {
     let hidden = |query: usize, key: usize| if key > query { f32::NEG_INFINITY } else { 0.0 };
     let values = (0..places).flat_map(|query| (0..places).map(move |key| hidden(query, key)));

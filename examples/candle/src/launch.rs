@@ -1,6 +1,6 @@
 //! From an operation and its operands to a launch.
 //!
-//! Law: what is written is new memory, of this call alone; operands are read. The steps are the same wherever they lie.
+//! Law: what is written is new memory, of this call alone; operands are read. The steps are the same wherever they are.
 
 use crate::operation::{Call, Operand, Operation, Slot};
 use candle_core::{DType, Error, Layout, Result, Shape, bail};
@@ -46,7 +46,7 @@ fn by_rows(shape: &[usize]) -> Vec<usize> {
     Layout::contiguous(shape).stride().to_vec()
 }
 
-/// A tensor of a kernel's arguments: what it lies in, and how.
+/// A tensor of a kernel's arguments: what it is in, and how.
 struct Lies {
     elem: Elem,
     shape: Vec<usize>,

@@ -5,7 +5,7 @@
 //! [`rms_norm`], [`rope`], [`linear`], [`linear_then`], [`attention`], and of
 //! these a transformer's [`Block`].
 //!
-//! Law: no element is copied on the way in or out; operands lie as candle has them, strides and offsets too. A launch is in the
+//! Law: no element is copied on the way in or out; operands are as candle has them, strides and offsets too. A launch is in the
 //! order of candle's stream. What does not fit is an error, and nothing has run.
 
 mod attention;

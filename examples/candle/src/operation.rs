@@ -1,6 +1,6 @@
 //! What an operation of candle's is, and the traits by which candle calls it.
 //!
-//! Law: what is launched is told before anything is allocated; one tensor comes out.
+//! Law: what is launched is reported before anything is allocated; one tensor comes out.
 
 use candle_core::{CpuStorage, CudaStorage, CustomOp1, CustomOp2, CustomOp3, DType, Layout, Result, Shape};
 use layout_cuda::{Argument, Definition, Device, Elem, ParamSet};
@@ -48,7 +48,7 @@ pub trait Operation {
     /// The launch on operands of these types and layouts.
     ///
     /// # Errors
-    /// Operands that the operation does not take. What the kernel's own shapes say of them is told by the launch.
+    /// Operands that the operation does not take. What the kernel's own shapes say of them is reported by the launch.
     fn call(&self, operands: &[Operand<'_>], device: &Device) -> Result<Call>;
 }
 
@@ -78,7 +78,7 @@ pub struct Call {
 /// An argument of a kernel.
 #[derive(Debug)]
 pub enum Slot {
-    /// An operand, read where it lies.
+    /// An operand, read where it is.
     Operand(usize),
     /// The tensor that comes out.
     Output,

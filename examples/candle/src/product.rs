@@ -8,7 +8,7 @@ use layout_kernels::product::{
 };
 use layout_kernels::kernels::gemm::gemm_then;
 
-/// `a b`, of matrices that lie by rows or by columns.
+/// `a b`, of matrices that are by rows or by columns.
 #[derive(Clone, Copy, Debug)]
 pub struct MatMul;
 

@@ -42,7 +42,7 @@ impl Operation for Rope {
 }
 
 /// Turns `x`, of (batch, heads, places, d), by angles whose cosines and sines are (places or more, d / 2): `candle_nn`'s `rope`, of
-/// heads that may lie in any order. Of float32, bf16 or f16, computed in float32.
+/// heads that may be in any order. Of float32, bf16 or f16, computed in float32.
 ///
 /// # Errors
 /// Other shapes and types, and those of a launch.

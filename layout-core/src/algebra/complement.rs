@@ -4,7 +4,7 @@
 //! span (no gap that is not a whole repeat), `(L, R)` reaches each of cosize neighbouring offsets exactly once.
 //!
 //! A negative stride counts as its absolute value: L with that mode reversed is L moved as a whole, and what is
-//! disjoint from its own repeats stays so wherever it lies.
+//! disjoint from its own repeats stays so wherever it is.
 
 use super::coalesce::coalesce_modes;
 use crate::layout::Mode;
@@ -16,7 +16,7 @@ const NAME: &str = "complement";
 /// rounded up. Modes of stride 0 do not count, and a mode of negative stride counts as its mirror image.
 ///
 /// # Errors
-/// [`LayoutError::NotInjective`] if modes of `layout` lie over each other; [`LayoutError::Unsupported`] for a
+/// [`LayoutError::NotInjective`] if modes of `layout` are over each other; [`LayoutError::Unsupported`] for a
 /// negative cotarget, or where the repeats cannot reach `cotarget`.
 ///
 /// Source: CuTe's `complement`, which for negative strides gives negative extents: of `4:-1` in 48 it has

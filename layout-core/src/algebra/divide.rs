@@ -106,8 +106,8 @@ pub fn flat_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutErro
     Layout::from_modes(Parts::of(logical_divide(layout, tiler)?.modes_nest()).flat(), "flat_divide")
 }
 
-/// `((tile0, tile1, ..), (rest0, rest1, ..))`: all tiles in mode 0, all rests in mode 1. Modes beyond the tiler stand
-/// whole among the rests. A kept mode must be a pair `(tile, rest)` already, and is split as it stands.
+/// `((tile0, tile1, ..), (rest0, rest1, ..))`: all tiles in mode 0, all rests in mode 1. Modes beyond the tiler are
+/// whole among the rests. A kept mode must be a pair `(tile, rest)` already, and is split as it is stored.
 ///
 /// # Errors
 /// As [`logical_divide_by_mode`]; [`LayoutError::Rank`] for a kept mode that is no pair.

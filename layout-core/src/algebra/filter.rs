@@ -32,7 +32,7 @@ pub fn filter(layout: &Layout) -> Layout {
     coalesce(&filter_zeros(layout))
 }
 
-/// Coalesces each part of the layout that stands where `profile` has an integer; modes beyond the profile stay.
+/// Coalesces each part of the layout that is where `profile` has an integer; modes beyond the profile stay.
 ///
 /// # Errors
 /// [`LayoutError::Rank`] if the profile has more modes somewhere than the layout.

@@ -2,7 +2,7 @@
 //!
 //! Laws: `L(right_inverse(L)(i)) == i`; `L(R(L(i))) == L(i)` for `R = left_inverse(L)`, and `R(L(i)) == i` where L is
 //! injective; `L(nullspace(L)(i)) == 0`; `A(C(i)) == B(C(i)) == i` for `C = max_common_layout(A, B)`, whose indices
-//! lie in the domains of both.
+//! are in the domains of both.
 
 use super::coalesce::{coalesce, coalesce_modes};
 use super::composition::composition;
@@ -84,7 +84,7 @@ pub fn right_inverse(layout: &Layout) -> Result<Layout, LayoutError> {
 pub fn left_inverse(layout: &Layout) -> Result<Layout, LayoutError> {
     not_empty(layout, "left_inverse")?;
     let modes = steps(coalesce_modes(layout.leaves().copied()).into_iter());
-    // The last mode goes on past the domain, if no mode of extent 1 stands behind it to go on in another way.
+    // The last mode goes on past the domain, if no mode of extent 1 is behind it to go on in another way.
     let goes_on = Places::new(layout, "left_inverse")? == Places::new(&coalesce(layout), "left_inverse")?;
     let end = modes.last().map(|(_, step)| *step).filter(|_| goes_on);
     let mut moving: Vec<_> = modes.iter().filter(|(mode, _)| mode.stride != 0).copied().collect();

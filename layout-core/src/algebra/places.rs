@@ -35,7 +35,7 @@ impl Places {
         for mode in layout.leaves().take(count.map_or(0, |(last, _)| last + 1)) {
             let jump = i128::from(mode.stride) - straight;
             match places.last_mut() {
-                // Only extents of 1 stand between: one place.
+                // Only extents of 1 are between: one place.
                 Some(last) if last.size == size => last.jump += jump,
                 _ if jump == 0 => {}
                 _ => places.push(Place { size, jump }),

@@ -29,7 +29,7 @@ use crate::{Layout, LayoutError, Nest};
 /// ```
 pub fn logical_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
     let (free, _) = repeats(block, tiler)?;
-    // The gaps of the block are those of its copies above it; a copy below would meet one that lies in a gap.
+    // The gaps of the block are those of its copies above it; a copy below would meet one that is in a gap.
     let (low, high) = tiler.range();
     let gap = free.leaves().find(|mode| mode.shape > 1 && mode.stride < block.cosize());
     if let Some(gap) = gap.filter(|_| low < 0 && high > 0) {
@@ -61,7 +61,7 @@ pub(crate) fn repeats(block: &Layout, tiler: &Layout) -> Result<(Layout, i64), L
 }
 
 /// Each top-level mode of `block` repeated by its own tile, as if it were alone; kept modes and modes beyond the tiler
-/// stay. Copies along one mode may lie over elements of another: [`blocked_product`] keeps them apart.
+/// stay. Copies along one mode may be over elements of another: [`blocked_product`] keeps them apart.
 ///
 /// # Errors
 /// As [`logical_product`], and [`LayoutError::Rank`] if there are more tiles than modes.
@@ -171,7 +171,7 @@ fn paired(
     Layout::from_modes(Nest::tuple(modes), "product")
 }
 
-/// The product with modes paired as `(block_k, repeats_k)`: the block's elements lie side by side.
+/// The product with modes paired as `(block_k, repeats_k)`: the block's elements are adjacent.
 ///
 /// # Errors
 /// As [`logical_product`].

@@ -11,7 +11,7 @@ use crate::{Layout, LayoutError};
 ///
 /// # Errors
 /// [`LayoutError::NotDivisible`] for a stride that neither divides `count` nor is divided by it, or is negative and not
-/// divided by it; [`LayoutError::Carry`] where several modes lie within one unit and reach into the next.
+/// divided by it; [`LayoutError::Carry`] where several modes are within one unit and reach into the next.
 ///
 /// Source: CuTe's `upcast`.
 ///
@@ -50,7 +50,7 @@ pub fn upcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
     if let Some(refused) = refused {
         return Err(refused);
     }
-    // Where an element lies within its unit: the modes below a unit must not carry into the next one together.
+    // Where an element is within its unit: the modes below a unit must not carry into the next one together.
     let within = layout.leaves().filter(|mode| mode.stride != 0 && mode.stride % count != 0);
     let reach: i64 =
         within.map(|mode| (mode.shape.min(count / mode.stride.abs()) - 1).max(0) * mode.stride.abs()).sum();
@@ -82,7 +82,7 @@ pub fn upcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
 pub fn downcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
     positive(count, "downcast")?;
     let refuse = |detail: String| Err(LayoutError::Unsupported { operation: "downcast", detail });
-    // The one mode whose elements lie side by side; one of extent 1 only where there is no other.
+    // The one mode whose elements are adjacent; one of extent 1 only where there is no other.
     let beside = |mode: &&Mode| mode.stride == 1;
     if layout.leaves().filter(|mode| mode.shape != 1).filter(beside).count() > 1 {
         return refuse(format!(

@@ -4,7 +4,7 @@
 
 use crate::{ComposedLayout, Layout, LayoutError};
 
-/// Where the elements of a tile lie: a plain or a swizzled layout.
+/// Where the elements of a tile are: a plain or a swizzled layout.
 ///
 /// ```
 /// use layout_core::{Layout, analysis::Offsets};

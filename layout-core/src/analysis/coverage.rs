@@ -20,7 +20,7 @@ pub struct Coverage {
     pub missed: Vec<i64>,
     /// Elements that several have.
     pub repeated: Vec<i64>,
-    /// What lies outside the tile.
+    /// What is outside the tile.
     pub outside: Vec<i64>,
 }
 

@@ -50,7 +50,7 @@ pub fn sectors(access: &Access) -> Result<SectorReport, LayoutError> {
         for lane in 0..access.lanes() {
             let address = access.address(lane, request)?;
             starts.insert(address);
-            // Widths divide a sector and addresses are aligned, so an access lies in one sector.
+            // Widths divide a sector and addresses are aligned, so an access is in one sector.
             touched.insert(address.div_euclid(SECTOR_BYTES));
         }
         report.sectors += touched.len() as i64;

@@ -189,7 +189,7 @@ impl MmaAtom {
         })
     }
 
-    /// `wgmma.m64nNk(256/bits)` with A in registers: four of 32 bits for each thread. For 16 bits that is how C lies too,
+    /// `wgmma.m64nNk(256/bits)` with A in registers: four of 32 bits for each thread. For 16 bits that is how C is too,
     /// so a product can be the A of the next one.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Pictures for people: a layout, a thread-value layout, a matrix atom, a swizzle with its banks.
 //!
 //! Law: the cell in row i, column j of a layout's picture says `L(i, j)`; of a thread-value layout's, which thread and
-//! value lie there, the colour being the thread's.
+//! value are there, the colour being the thread's.
 
 use super::grid::{Cell, Grid, document};
 use crate::analysis::{BANK_BYTES, BANKS};

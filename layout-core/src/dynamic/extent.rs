@@ -19,7 +19,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Extent {
-    /// What is known: M with the promise that 8 divides it is 8 times the symbol (M, 8), which stands for M/8.
+    /// What is known: M with the promise that 8 divides it is 8 times the symbol (M, 8), which represents M/8.
     coefficient: i64,
     symbols: Vec<(String, i64)>,
 }

@@ -145,11 +145,11 @@ impl DynamicLayout {
         reach.flatten().ok_or_else(|| overflow("cosize", format!("the cosize of {self}")))
     }
 
-    /// The open modes and the offset of the fixed ones. A fixed place must stand over a single extent, or be 0.
+    /// The open modes and the offset of the fixed ones. A fixed place must be over a single extent, or be 0.
     ///
     /// # Errors
     /// [`LayoutError::Profile`] if the pattern does not nest like the layout; [`LayoutError::Unsupported`] for a
-    /// coordinate that is not known to lie below its extent; [`LayoutError::Overflow`].
+    /// coordinate that is not known to be below its extent; [`LayoutError::Overflow`].
     ///
     /// ```
     /// # use layout_core::{Nest, dynamic::{DynamicLayout, Extent}};

@@ -106,7 +106,7 @@ impl Value {
         }
     }
 
-    /// A layout; an integer n stands for n:1.
+    /// A layout; an integer n represents n:1.
     pub(super) fn layout(&self) -> Result<Layout, LayoutError> {
         match self {
             Self::Layout(layout) => Ok(layout.clone()),

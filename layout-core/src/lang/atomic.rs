@@ -242,7 +242,7 @@ pub trait Atomic: Tensor {
     }
 
     /// Stores an element likewise (`st.release`), after all that this thread did before. What other threads of the block
-    /// did is before it where a [`barrier`](super::barrier) stands between.
+    /// did is before it where a [`barrier`](super::barrier) is between.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

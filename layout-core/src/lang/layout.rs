@@ -226,7 +226,7 @@ pub fn layout<I: Integer, J: Integer, const R: usize>(_shape: [I; R], _strides: 
 
 impl Layout {
     /// The layout with `Swizzle<bits, base, shift>` over its element offsets: it keeps the lowest `base` bits, and xors the
-    /// `bits` bits above them with those that stand `shift` higher.
+    /// `bits` bits above them with those that are `shift` higher.
     ///
     /// ```
     /// # use layout_cuda::{Device, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};

@@ -1,4 +1,4 @@
-//! The matrix instructions of a warp: `mma.sync`, with `ldmatrix` where shared memory lies so that it can be used.
+//! The matrix instructions of a warp: `mma.sync`, with `ldmatrix` where shared memory is so that it can be used.
 //!
 //! Every thread of the warp takes part in each of these. The instruction decides which thread holds which element
 //! ([`crate::atoms`]), and a kernel need not know: a fragment is loaded, multiplied and stored by the same [`TensorCore`].

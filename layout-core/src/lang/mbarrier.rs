@@ -64,7 +64,7 @@ pub struct Mbarriers(());
 pub struct Mbarrier(());
 
 /// `count` barriers in shared memory, initialised by the block's first threads. A phase of one ends after `arrivals`
-/// arrivals, and after the bytes that it was announced. A [`barrier`](super::barrier) must stand between this and their
+/// arrivals, and after the bytes that it was announced. A [`barrier`](super::barrier) must be between this and their
 /// use; without one the kernel is refused.
 ///
 /// ```

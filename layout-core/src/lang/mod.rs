@@ -5,7 +5,7 @@
 //! is given by the compiler (`layout_compiler::specialise`). A kernel has all of these words in scope, and nothing else.
 //!
 //! Law: each member of `layout_compiler::intrinsic::Intrinsic` has a stub here or a method of Rust's own
-//! numbers that stands for it; a test names them all.
+//! numbers that represents it; a test names them all.
 //!
 //! | group | words |
 //! |---|---|

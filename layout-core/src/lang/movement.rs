@@ -174,7 +174,7 @@ pub fn outer_product_acc<C: Tensor<Access = Write>>(
 }
 
 /// Each thread stores registers, elements of 4 bytes, to a view of another block's shared memory
-/// ([`map_shared_rank`](Tensor::map_shared_rank)) of the same extents. The bytes count at the barrier that lies at the same
+/// ([`map_shared_rank`](Tensor::map_shared_rank)) of the same extents. The bytes count at the barrier that is at the same
 /// place in that block. Who waits there sees them; no other barrier or fence is needed. That block must have begun and
 /// initialised its barriers. `st.async`.
 ///

@@ -54,7 +54,7 @@ pub struct Read;
 #[derive(Clone, Copy, Debug)]
 pub struct Write;
 
-/// A tensor argument of a kernel: elements `T` that lie as `L` says ([`RowMajor`](super::RowMajor) and the like).
+/// A tensor argument of a kernel: elements `T` that are as `L` says ([`RowMajor`](super::RowMajor) and the like).
 /// Behind `&` it can be read, behind `&mut` written too.
 ///
 /// ```

@@ -75,7 +75,7 @@ pub fn accumulator_of<T: Element>(_extents: [impl Integer; 2]) -> View<T, Write>
 }
 
 /// `acc = a b`, or `acc += a b` where `accumulate` holds, by the four warps of a warpgroup. `a` has extents `[64, k]`, `b`
-/// `[k, n]` or slabs `[n / 64, k, 64]`, with either mode contiguous; both lie in shared memory, swizzled. `a` may lie in
+/// `[k, n]` or slabs `[n / 64, k, 64]`, with either mode contiguous; both are in shared memory, swizzled. `a` may be in
 /// registers instead: each warp's `rows.tile([16, k], [warp, 0]).vectorize([1, p]).distribute(row_major([8, 4]),
 /// lane).to_local()`, where `p` elements are 4 bytes. The product is in flight until [`wgmma_wait_group`]: neither the
 /// accumulator nor the operands may be touched before. Operands are f16, bf16, f32 (read as tf32), e4m3 or e5m2; or `i8`

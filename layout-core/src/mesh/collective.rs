@@ -73,7 +73,7 @@ struct Messages<'a> {
     list: Vec<(usize, usize, &'a Transfer)>,
 }
 
-/// Where the elements of a message lie on one side.
+/// Where the elements of a message are on one side.
 fn sources(transfer: &Transfer) -> Vec<(i64, &Layout)> {
     transfer.pieces.iter().map(|Piece { from, source, .. }| (*from, source)).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Law: `layout(device, term, value)` is the index of an element of the padded tensor, leftmost mode fastest, as a
 //! thread-value layout is of a tile. An axis of stride 0 among the devices holds copies; one among the terms holds terms
-//! whose sum is the element. What lies past the tensor's extents does not exist: it is neither read nor sent. A device's
+//! whose sum is the element. What is past the tensor's extents does not exist: it is neither read nor sent. A device's
 //! memory has the same extents on every rank.
 
 use super::Mesh;
@@ -204,7 +204,7 @@ impl Distributed {
             return refuse(format!("mode {mode} of a tensor of {rank}"));
         };
         let devices: i64 = axes.iter().map(|axis| self.mesh.extents()[*axis]).product();
-        // The slowest digit in memory: blocks of blocks lie within a block. There is always one, if of extent 1.
+        // The slowest digit in memory: blocks of blocks are within a block. There is always one, if of extent 1.
         let slowest = digits.iter().rposition(|digit| digit.holder == Holder::Memory).unwrap_or(0);
         let extent = digits[slowest].extent;
         let block = block.unwrap_or((extent - 1) / devices + 1);
@@ -255,7 +255,7 @@ impl Distributed {
     /// Lays a device's part out with these strides, a number a mode, in elements. A split that follows makes it compact again.
     ///
     /// # Errors
-    /// [`LayoutError::Rank`]; [`LayoutError::NotInjective`] where two elements may lie in one place.
+    /// [`LayoutError::Rank`]; [`LayoutError::NotInjective`] where two elements may be in one place.
     ///
     /// ```
     /// use layout_core::mesh::{Distributed, Mesh};

@@ -228,7 +228,7 @@ const FAULTS: [Fault; 9] = [
         let same = piece.from == piece.to && piece.source == piece.target;
         std::mem::swap(&mut piece.from, &mut piece.to);
         std::mem::swap(&mut piece.source, &mut piece.target);
-        // Memories that lie alike are read where they are written.
+        // Memories that are alike are read where they are written.
         !same
     }),
     ("another rank's term is taken", |plan, at| {

@@ -12,7 +12,7 @@ use std::ops::Add;
 
 pub(super) const NAME: &str = "reshard";
 
-/// Elements at regular steps in both memories: element i lies at `from + source(i)` and goes to `to + target(i)`.
+/// Elements at regular steps in both memories: element i is at `from + source(i)` and goes to `to + target(i)`.
 ///
 /// ```
 /// use layout_core::mesh::{Distributed, Mesh, Reshard};

@@ -29,7 +29,7 @@ impl fmt::Display for Collective {
 }
 
 impl fmt::Display for Piece {
-    /// `4 + (2,2):(1,8) -> 0 + (2,2):(1,2)`: where it lies, and where it goes.
+    /// `4 + (2,2):(1,8) -> 0 + (2,2):(1,2)`: where it is, and where it goes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} + {} -> {} + {}", self.from, self.source, self.to, self.target)
     }

@@ -1,6 +1,6 @@
 //! `LayoutTensor`: a view together with the storage it looks into.
 //!
-//! Invariant: every element of the view that exists lies inside the storage; checked when the tensor is made, and kept
+//! Invariant: every element of the view that exists is inside the storage; checked when the tensor is made, and kept
 //! by the views, which only choose among its elements.
 
 use super::iter::Tiles;
@@ -30,7 +30,7 @@ impl<T, S: Deref<Target = [T]>> LayoutTensor<S> {
     /// The tensor of `layout` over `data`, from its first element.
     ///
     /// # Errors
-    /// [`LayoutError::Unsupported`] if an offset lies outside the data.
+    /// [`LayoutError::Unsupported`] if an offset is outside the data.
     ///
     /// ```
     /// # use layout_core::{Layout, LayoutTensor};
@@ -53,7 +53,7 @@ impl<T, S: Deref<Target = [T]>> LayoutTensor<S> {
         Self { data, view }
     }
 
-    /// Where the elements lie.
+    /// Where the elements are.
     ///
     /// ```
     /// # use layout_core::{Layout, LayoutTensor};
@@ -126,7 +126,7 @@ impl<T, S: Deref<Target = [T]>> LayoutTensor<S> {
 
     fn at(&self, coord: &IntTuple, part: i64) -> Result<Option<usize>, LayoutError> {
         let index = self.view.index(coord)?;
-        // What exists lies inside the storage, so the offset is an index.
+        // What exists is inside the storage, so the offset is an index.
         Ok(self.view.position(index, part)?.and_then(|offset| usize::try_from(offset).ok()))
     }
 }

@@ -78,7 +78,7 @@ impl View {
     }
 }
 
-/// Each top-level mode coalesced. For the memory layout alone: the stride of an extent of 1, which this drops, tells
+/// Each top-level mode coalesced. For the memory layout alone: the stride of an extent of 1, which this drops, says
 /// a dimension where the elements past its end would be.
 pub(super) fn tidy(layout: &Layout) -> Result<Layout, LayoutError> {
     if layout.modes_nest().is_leaf() {

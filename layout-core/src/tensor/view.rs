@@ -1,13 +1,13 @@
-//! `View`: where the elements of a tensor view lie, without the data.
+//! `View`: where the elements of a tensor view are, without the data.
 //!
 //! Law: every operation acts alike on the memory layout and on one layout for each dimension of the tensor that the
 //! view was taken from; so `coordinates(i)` are the coordinates of element i there, and the element exists exactly
-//! if each lies below its extent. (CuTe does this by hand, with a tensor of coordinates beside the data.)
+//! if each is below its extent. (CuTe does this by hand, with a tensor of coordinates beside the data.)
 
 use crate::layout::Mode;
 use crate::{IntTuple, Layout, LayoutError, Nest};
 
-/// One dimension that bounds a view: the coordinate there of each element, which must lie in `0..extent`.
+/// One dimension that bounds a view: the coordinate there of each element, which must be in `0..extent`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dimension {
     pub(super) layout: Layout,

@@ -109,7 +109,7 @@ impl Described {
         self.bytes
     }
 
-    /// Where it lies.
+    /// Where it is.
     pub fn device(&self) -> DLDevice {
         self.device
     }
@@ -128,7 +128,7 @@ impl Described {
     }
 }
 
-/// Whether two coordinates may lie in one place: modes in the order of their strides, each beyond all before it, never do.
+/// Whether two coordinates may be in one place: modes in the order of their strides, each beyond all before it, never do.
 fn overlaps(shape: &[usize], strides: &[usize]) -> bool {
     let mut modes = [(0, 0); MODES];
     let mut count = 0;

@@ -33,7 +33,7 @@ pub enum DlpackError {
         /// Its stride, elements.
         stride: i64,
     },
-    /// It lies elsewhere than the stream works.
+    /// It is elsewhere than the stream works.
     Device {
         /// DLPack's kind and number of the tensor's device.
         tensor: (u32, i32),
@@ -42,7 +42,7 @@ pub enum DlpackError {
     },
     /// It may not be written.
     ReadOnly,
-    /// Two of its elements may lie in one place, so that it cannot be written in any order.
+    /// Two of its elements may be in one place, so that it cannot be written in any order.
     Overlaps {
         /// The shape.
         shape: Vec<usize>,

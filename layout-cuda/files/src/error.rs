@@ -64,7 +64,7 @@ pub enum Wrong {
         /// How many there are.
         rows: usize,
     },
-    /// A tensor whose elements do not lie row after row without gaps is not written.
+    /// A tensor whose elements are not row after row without gaps is not written.
     Strided {
         /// The shape.
         shape: Vec<usize>,

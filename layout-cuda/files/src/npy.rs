@@ -161,7 +161,7 @@ impl Npy {
         self.load_telling(stream, &mut progress::silent())
     }
 
-    /// As [`Npy::load`], and `progress` is told of each piece.
+    /// As [`Npy::load`], and `progress` is called with each piece.
     ///
     /// # Errors
     /// As there.

@@ -14,7 +14,7 @@ pub(crate) fn elements(shape: &[usize], bytes: usize) -> Option<usize> {
     count.checked_mul(bytes).map(|_| count)
 }
 
-/// Where the elements of a tensor lie in a file.
+/// Where the elements of a tensor are in a file.
 pub(crate) struct Place<'a> {
     pub file: &'a Source,
     /// The first byte, and how many there are.

@@ -8,7 +8,7 @@
 //! assert_eq!(seen, 50);
 //! ```
 
-/// Is told of each piece that has gone to the device.
+/// Is called with each piece that has gone to the device.
 pub trait Progress {
     /// So many bytes of so many.
     fn moved(&mut self, moved: u64, total: u64);

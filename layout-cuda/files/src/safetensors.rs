@@ -1,6 +1,6 @@
 //! safetensors: a head in JSON that names tensors, their types and shapes, and their bytes.
 //!
-//! Law: what is loaded lies inside of the file; names, types and shapes are those of its head.
+//! Law: what is loaded is inside of the file; names, types and shapes are those of its head.
 
 use crate::error::{FileError, Wrong};
 use crate::pieces::{self, Place};
@@ -145,7 +145,7 @@ impl Safetensors {
         self.load_telling(name, stream, &mut progress::silent())
     }
 
-    /// As [`Safetensors::load`], and `progress` is told of each piece.
+    /// As [`Safetensors::load`], and `progress` is called with each piece.
     ///
     /// # Errors
     /// As there.
@@ -188,7 +188,7 @@ impl Safetensors {
             return Err(self.failed(Wrong::Rows { asked: rows, rows: all }));
         }
         let (begin, end) = info.data_offsets;
-        // The head was checked against the file when it was opened: its tensors lie inside of it.
+        // The head was checked against the file when it was opened: its tensors are inside of it.
         let row = (end - begin) / all.max(1);
         let start = self.begin + (begin + rows.start * row) as u64;
         let bytes = (rows.len() * row) as u64;

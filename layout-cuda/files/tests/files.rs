@@ -97,7 +97,7 @@ fn in_fortrans_order_and_without_elements() {
     std::fs::write(&file.0, head).expect("written");
     let tensor: Tensor<i16, 2> = Npy::open(&file.0).expect("a file").load(&stream).expect("a tensor");
     assert_eq!((tensor.strides(), tensor.download().expect("data")), ([1, 2], vec![0, 1, 2, 3, 4, 5]));
-    // One that does not lie by rows is not written; one without elements and a scalar are.
+    // One that is not by rows is not written; one without elements and a scalar are.
     assert!(matches!(save_npy(&file.0, &tensor).map_err(|error| error.wrong), Err(Wrong::Strided { .. })));
     let (none, one) =
         (stream.zeros::<f32, 2>([0, 7]).expect("none"), stream.upload(&[2.5f32], []).expect("one"));

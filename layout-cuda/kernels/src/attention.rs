@@ -9,7 +9,7 @@ use layout_cuda::{
     TensorArg, TensorArgMut,
 };
 
-/// Which keys a query sees. The last query of a sequence stands beside its last key.
+/// Which keys a query sees. The last query of a sequence is beside its last key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mask {
     /// All.
@@ -105,7 +105,7 @@ impl Score {
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
 ///
-/// The functions of the library stand beside one's own: `KEEP = causal`, `RANGE = keys_before`, `SCORE = plain` and the like; `distance(query,
+/// The functions of the library are beside one's own: `KEEP = causal`, `RANGE = keys_before`, `SCORE = plain` and the like; `distance(query,
 /// key)` is `(query - key).abs() as f32` of up to 2²² places without a conversion for each score, which would take as long as an exponential. So
 /// would a division: `strength` is for what is the same for all keys, and `UNITS = of_caps` gives the score in units of it.
 #[derive(Clone, Copy)]
@@ -178,7 +178,7 @@ impl Attention<'_> {
         let full = bare && self.mask == Mask::Every;
         let keys = match [d, dv] {
             [256, 256] if bare && self.score == Score::Plain => 80,
-            // A warpgroup less some registers, which tells the packed tiles.
+            // A warpgroup less some registers, for the next packed tile.
             [256, 256] if self.packed.is_some() && self.own.is_none() => 48,
             // Measured on an H200: 2 % at 16384 keys, and the other way round at 4096.
             [128, 128] if bare && full && length >= 8192 => 160,
@@ -218,7 +218,7 @@ impl Attention<'_> {
     }
 
     /// `o = softmax(q kᵀ) v` for each head, and `logs` the natural logarithms of the sums of the exponentials. The modes of the
-    /// tensors are batch, head, place, element; in memory they may lie in any order, the elements of a head contiguous.
+    /// tensors are batch, head, place, element; in memory they may be in any order, the elements of a head contiguous.
     ///
     /// Elements are bf16 or f16; scores and sums are float32, the weights are rounded to the elements' type. A query that sees no key
     /// gets zeros, and minus infinity.

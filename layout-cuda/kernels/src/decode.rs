@@ -100,7 +100,7 @@ impl Decoding<'_> {
     pub fn set(&self, elem: Elem, [d, dv]: [usize; 2], rows: usize, page: usize) -> ParamSet {
         let keys = if d + dv <= 192 { 32 } else { 16 };
         let rows = if rows > 16 && d + dv <= 256 { 32 } else { 16 };
-        // Rows that lie in one page wherever a block begins; TMA writes whole swizzles of 8.
+        // Rows that are in one page wherever a block begins; TMA writes whole swizzles of 8.
         let of_page = if self.pages.is_some() { page.trailing_zeros().clamp(3, 5) } else { 5 };
         let chunk = keys.min(1 << of_page);
         let [keep, range] = self.mask.functions();
@@ -154,7 +154,7 @@ impl Decoding<'_> {
     }
 
     /// `o = softmax(q kᵀ) v` for each head, and `logs` the natural logarithms of the sums of the exponentials. The modes of Q and O are
-    /// batch, head, query, element; of K and V batch, head, key, element, or page, head, key of the page, element; in memory they may lie
+    /// batch, head, query, element; of K and V batch, head, key, element, or page, head, key of the page, element; in memory they may be
     /// in any order, the elements of a head contiguous.
     ///
     /// Elements are bf16 or f16; scores and sums are float32, the weights are rounded to the elements' type. A query that sees no key

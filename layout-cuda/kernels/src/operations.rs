@@ -6,13 +6,13 @@ use layout_cuda::{Element, Error, Stream, TensorArg, TensorArgMut};
 
 /// `c = a b` of M x K, K x N and M x N. Asynchronous.
 ///
-/// A and B lie by rows or by columns, C by rows. Operands are `bf16` or `f16` with a C of the same type, `f32`, `f64`, and `e4m3` with a C
+/// A and B are by rows or by columns, C by rows. Operands are `bf16` or `f16` with a C of the same type, `f32`, `f64`, and `e4m3` with a C
 /// of `bf16` or `f32`. Sums are float32, of `f64` float64; each is rounded once. An empty K gives zeros.
 ///
 /// [`product::multiply`](crate::product::multiply) is the same with options (TF32, a kernel, its parameters) and a workspace of one's own.
 ///
 /// # Errors
-/// Shapes that disagree, a matrix that lies otherwise, a device that has no kernel for these types, a device without memory for operands
+/// Shapes that disagree, a matrix that is otherwise, a device that has no kernel for these types, a device without memory for operands
 /// that have to be moved, and those of a launch. Nothing has run where the arguments do not fit.
 ///
 /// ```
@@ -38,7 +38,7 @@ pub fn matmul<T: Element, U: Element>(
 }
 
 /// `o = softmax(q kᵀ / sqrt(D)) v` for each head. The modes of the tensors are batch, head, place, element; heads of Q are a multiple of
-/// those of K and V; in memory they may lie in any order, the elements of a head contiguous. Asynchronous.
+/// those of K and V; in memory they may be in any order, the elements of a head contiguous. Asynchronous.
 ///
 /// Elements are `bf16` or `f16`; scores and sums are float32. [`Attention`](crate::attention::Attention) has masks, scores, a scale, packed
 /// sequences, functions of one's own, and gives the logarithms that the backward takes.

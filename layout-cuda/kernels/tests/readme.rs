@@ -1,6 +1,6 @@
 //! The Rust of the READMEs that calls this package, as it is written there.
 //!
-//! Law: each such block stands here in a function, word for word but for the indentation; it compiles and runs.
+//! Law: each such block is here in a function, word for word but for the indentation; it compiles and runs.
 
 #[test]
 fn the_block_of_the_repositorys_readme() -> layout_cuda::Result<()> {

@@ -155,12 +155,12 @@ impl Board {
         let start = Instant::now();
         let mut state = self.lock();
         if let Some(error) = &state.broken {
-            return Err(MeshError::ViolatedPromise { by: error.to_string() });
+            return Err(MeshError::Broken { by: error.to_string() });
         }
         let meeting = state.meetings.entry(key.clone()).or_default();
         if meeting.posts.contains_key(&rank) {
             // No member does: it numbers its meetings.
-            return Err(MeshError::ViolatedPromise {
+            return Err(MeshError::Broken {
                 by: format!("rank {rank} came to one meeting twice: {text}"),
             });
         }
@@ -291,7 +291,7 @@ mod tests {
             });
             board.meet(1, &key(0), post("offer", true), LIMIT).expect("both are here");
             let reading = board.reading(key(0));
-            board.fail(MeshError::ViolatedPromise { by: "planted".into() });
+            board.fail(MeshError::Broken { by: "planted".into() });
             drop(reading);
             // Of another group, or of none of this one's meetings, nothing is read.
             board.unread(&[1, 0], &[]);
@@ -326,7 +326,7 @@ mod tests {
                 std::thread::yield_now();
             }
             let twice = board.meet(0, &key(0), post("barrier", false), LIMIT);
-            assert!(matches!(twice, Err(MeshError::ViolatedPromise { .. })), "{twice:?}");
+            assert!(matches!(twice, Err(MeshError::Broken { .. })), "{twice:?}");
             board.meet(1, &key(0), post("barrier", false), LIMIT).expect("the first post holds");
         });
     }

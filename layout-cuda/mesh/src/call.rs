@@ -1,4 +1,4 @@
-//! What a rank calls, told to the others before anything is sent.
+//! What a rank calls, announced to the others before anything is sent.
 //!
 //! Law: calls agree exactly if NCCL, given them, would come back on every rank with every byte from where its receiver expects
 //! it.

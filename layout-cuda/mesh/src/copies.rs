@@ -106,7 +106,7 @@ pub(crate) fn offered(
 ) -> Result<Kept> {
     let Some(board) = member.place.shared() else {
         // Nobody comes here with such a member.
-        return Err(MeshError::ViolatedPromise { by: "ranks of other processes have no memory here".into() });
+        return Err(MeshError::Broken { by: "ranks of other processes have no memory here".into() });
     };
     stream.context().bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
     let mut under_way = UnderWay { member, board, stream, events: Vec::new(), reading: None };
@@ -161,7 +161,7 @@ impl Drop for UnderWay<'_> {
             // The others need not wait for this rank. The first error that was noted stays.
             let by =
                 format!("rank {} of {:?} failed while they copied", self.member.rank(), self.member.group());
-            self.board.fail(MeshError::ViolatedPromise { by });
+            self.board.fail(MeshError::Broken { by });
             // A device that fails does not read any more.
             let _ = self.stream.synchronize();
             self.reading = None;
@@ -234,7 +234,7 @@ pub(crate) struct Lines {
 /// Copies rows by a copy engine, in the stream's order.
 ///
 /// # Safety
-/// - So many rows lie at both addresses until the stream has done it; nobody writes the ones or touches the others meanwhile.
+/// - So many rows are at both addresses until the stream has done it; nobody writes the ones or touches the others meanwhile.
 pub(crate) unsafe fn copy_lines(stream: &CudaStream, from: u64, to: u64, lines: Lines) -> Result<()> {
     let Lines { count, bytes, from_pitch, to_pitch } = lines;
     let unified = sys::CUmemorytype::CU_MEMORYTYPE_UNIFIED;

@@ -14,7 +14,7 @@ pub struct Diagnosis {
     pub gpus: usize,
     /// Whether each reaches the others' memory; not asked of fewer than two.
     pub reach: Option<bool>,
-    /// What a launcher has told this process: its rank, its world's size and where they meet; none where no rank is set.
+    /// What a launcher has given this process: its rank, its world's size and where they meet; none where no rank is set.
     pub process: Option<Result<String>>,
 }
 

@@ -51,7 +51,7 @@ pub enum MeshError {
         absent: Vec<usize>,
     },
     /// An earlier error between these ranks: they go on no more.
-    ViolatedPromise {
+    Broken {
         /// It.
         by: String,
     },
@@ -119,7 +119,7 @@ impl fmt::Display for MeshError {
             MeshError::Late { call, limit, absent } => {
                 write!(f, "{call}: within {limit:?} nothing was heard of ranks {absent:?}")
             }
-            MeshError::ViolatedPromise { by } => write!(f, "these ranks go on no more, after: {by}"),
+            MeshError::Broken { by } => write!(f, "these ranks go on no more, after: {by}"),
             MeshError::NoNccl { searched, refused } => {
                 write!(
                     f,

@@ -44,7 +44,7 @@ mod pieces {
         }
     }
 
-    /// `to[a, b, c] = from[a, b, c]`, however they lie: an element a thread, `c` the fastest.
+    /// `to[a, b, c] = from[a, b, c]`, however they are: an element a thread, `c` the fastest.
     #[tiled_kernel(
         T = [f32, bf16, f16, f64, i32, u32, i64, u8, bool], THREADS = 256,
         block = [THREADS], grid = [(A * B * C).div_ceil(THREADS)],
@@ -60,7 +60,7 @@ mod pieces {
         }
     }
 
-    /// `to[a, b, c] += from[a, b, c]`, however they lie.
+    /// `to[a, b, c] += from[a, b, c]`, however they are.
     #[tiled_kernel(
         T = [f32, bf16, f16, f64, i32, u32, i64], THREADS = 256,
         block = [THREADS], grid = [(A * B * C).div_ceil(THREADS)],

@@ -31,7 +31,7 @@
 //! | know what went wrong | [`MeshError`], on every rank, within [`World::limit`] |
 //! | know whether NCCL is there, and how to get it | [`doctor()`] |
 //!
-//! Law: ranks tell each other what they call before anything is sent, so that what would hang GPUs is an error on all of them.
+//! Law: ranks exchange what they call before anything is sent, so that what would hang GPUs is an error on all of them.
 //! No element is moved but by NCCL; the simulator computes the same in the ranks' order. `LAYOUT_NCCL` names NCCL's file or folder.
 
 mod board;

@@ -1,6 +1,6 @@
 //! `Member`: one rank of a group, and what it does together with the others.
 //!
-//! Law: what a rank calls is told to the others and held against what they call before any of it starts. Where that does not
+//! Law: what a rank calls is announced to the others and held against what they call before any of it starts. Where that does not
 //! fit, or a rank refuses its own arguments, every rank of the group has the same error and nothing was sent.
 
 use crate::board::{Board, Key, Post, Reading};
@@ -303,7 +303,7 @@ impl Member {
         }
     }
 
-    /// Tells the others that this rank cannot go on, and why.
+    /// Announces to the others that this rank cannot go on, and why.
     ///
     /// # Errors
     /// Always: what the others have, too.
@@ -513,7 +513,7 @@ impl Member {
     }
 
     /// Messages between pairs, all at once: (peer, elements). Those from one rank to another arrive in the order in which they
-    /// stand here. Every rank of the group calls this, if with no message.
+    /// are here. Every rank of the group calls this, if with no message.
     ///
     /// # Errors
     /// As [`Member::all_gather`]; [`MeshError::Differ`] where one sends what the other does not receive.

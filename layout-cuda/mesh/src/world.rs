@@ -92,7 +92,7 @@ impl World {
     /// or Slurm's; `MASTER_ADDR`, a name or an address, IPv6 among them, and `MASTER_PORT`, where rank 0 listens (on the port after that
     /// one where `torchrun` listens there itself; `LAYOUT_MESH_PORT` names another). The GPU is that of the local rank.
     ///
-    /// Ranks of two jobs that meet at one port are told, where the launcher names its jobs: `TORCHELASTIC_RUN_ID`, `PMIX_NAMESPACE`,
+    /// Ranks of two jobs that meet at one port get an error, where the launcher names its jobs: `TORCHELASTIC_RUN_ID`, `PMIX_NAMESPACE`,
     /// `SLURM_JOB_ID`. On a network that others use, give all ranks the same secret in `LAYOUT_MESH_TOKEN`: without it whoever reaches
     /// the port can come as a rank. It is sent as it is, and so are elements. Where `MASTER_ADDR` is this machine itself
     /// (`127.0.0.1`, `localhost`), the port is open to this machine alone.
@@ -244,7 +244,7 @@ impl World {
             let remote = Remote::connect((host, port), guest, self.terms.limit)?;
             (Place::There(Arc::new(remote)), None)
         };
-        // Of rank 0 the board is told here, of the others by what serves their connections.
+        // Of rank 0 the board is informed here, of the others by what serves their connections.
         let leaving = (rank == 0).then_some(Leaving { board: &board, rank });
         let member = Member::new(rank, (0..size).collect(), vec![], device, place.clone(), self.terms)?;
         let result = of_rank(&member, body);
@@ -285,7 +285,7 @@ impl std::fmt::Display for World {
 /// Errors that are the consequence of another one come after it.
 fn follows(error: &MeshError) -> u8 {
     match error {
-        MeshError::ViolatedPromise { .. } => 2,
+        MeshError::Broken { .. } => 2,
         MeshError::Ended { .. } => 1,
         _ => 0,
     }
@@ -301,7 +301,7 @@ fn of_rank<R>(member: &Member, body: &impl Fn(&Member) -> Result<R>) -> Result<R
     result
 }
 
-/// Tells the board that a rank is gone, on whatever way.
+/// Informs the board that a rank is gone, on whatever way.
 struct Leaving<'a> {
     board: &'a Board,
     rank: usize,

@@ -79,7 +79,7 @@ fn with_peer(body: fn(&Member) -> Result<f32>, says: impl FnOnce(&mut TcpStream)
     })
 }
 
-/// The most memory that this process has had, in MiB, where the system tells.
+/// The most memory that this process has had, in MiB, where the system reports.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -314,14 +314,14 @@ fn truth_values_are_0_or_1() {
         let (own, mut other) = (stream.upload(&[false; 4], [4])?, stream.zeros::<bool, 1>([4])?);
         member.all_to_all(&stream, &own, &mut other)?;
         let held = other.view().host().map(<[u8]>::to_vec);
-        Err(MeshError::ViolatedPromise { by: format!("{held:?}, {:?}", other.download()?) })
+        Err(MeshError::Broken { by: format!("{held:?}, {:?}", other.download()?) })
     };
     let gathered: fn(&Member) -> Result<f32> = |member| {
         let stream = member.device().stream();
         let (own, mut all) = (stream.upload(&[false; 2], [2])?, stream.zeros::<bool, 1>([4])?);
         member.all_gather(&stream, &own, &mut all)?;
         let held = all.view().host().map(<[u8]>::to_vec);
-        Err(MeshError::ViolatedPromise { by: format!("{held:?}, {:?}", all.download()?) })
+        Err(MeshError::Broken { by: format!("{held:?}, {:?}", all.download()?) })
     };
     let group = || Message::default().number(MEET).number(2).number(0).number(1);
     let mut call = vec![1];

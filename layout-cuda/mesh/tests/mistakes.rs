@@ -43,7 +43,7 @@ fn exchanged(member: &Member, sends: &[(usize, usize)], receives: &[(usize, usiz
 
 type Body = fn(&Member) -> Result<()>;
 
-/// A mistake, and words of the error that tells it.
+/// A mistake, and words of its error.
 const MISTAKES: [(&str, Body, &str); 15] = [
     (
         "other collectives",

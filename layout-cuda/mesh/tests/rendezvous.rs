@@ -1,4 +1,4 @@
-//! Processes find each other, or are told why not, in time: strangers at the port, ranks of other worlds, addresses that lead
+//! Processes find each other, or get the reason not, in time: strangers at the port, ranks of other worlds, addresses that lead
 //! nowhere, and ranks that are lost.
 
 mod processes;
@@ -71,7 +71,7 @@ fn a_mistake_is_told_across_processes() {
 fn who_is_not_met_is_told() {
     let nobody = process(1, 2, port()).expect("a world").limit(Duration::from_millis(200));
     let error = nobody.run(summed).expect_err("nobody listens");
-    // With one GPU there is none for the second process, which is told first.
+    // With one GPU there is none for the second process, which is reported first.
     assert!(matches!(error, MeshError::Rendezvous { .. }) || !simulators(), "{error}");
     if !simulators() {
         return;

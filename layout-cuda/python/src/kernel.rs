@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 /// A kernel: called with its arguments in their order, tensors and numbers. Keywords are compile-time parameters, and `grid` where
-/// the kernel gives none. A tensor that the kernel writes has to lie apart from all others.
+/// the kernel gives none. A tensor that the kernel writes has to be apart from all others.
 #[pyclass(frozen, module = "layout_python")]
 pub struct Kernel {
     definition: &'static Definition,
@@ -153,7 +153,7 @@ impl Kernel {
             if let Some(operand) = operand {
                 operand.place_on(stream);
                 let written = matches!(wanted.kind, ArgumentKind::Tensor { mutable: true, .. });
-                // SAFETY: `arguments` holds the objects during the call. What is written lies apart from all others, as was seen
+                // SAFETY: `arguments` holds the objects during the call. What is written is apart from all others, as was seen
                 // above; on a GPU the library's own stream keeps the order, which those of others are joined to.
                 taken.push(unsafe { operand.argument(&wanted.name, written) }?);
             } else {

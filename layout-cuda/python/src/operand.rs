@@ -1,6 +1,6 @@
 //! A tensor of a Python library, while one call lasts.
 //!
-//! Law: it is read where it lies; its memory is there as long as the Python object, which the caller of the function holds.
+//! Law: it is read where it is; its memory is there as long as the Python object, which the caller of the function holds.
 
 use crate::error::{launch_error, tensor_error};
 use dlpark::DlpackFlags;
@@ -179,7 +179,7 @@ impl Operand {
         self.described.shape()
     }
 
-    /// Where it lies: kind and number.
+    /// Where it is: kind and number.
     fn place(&self) -> (u32, i32) {
         let device = self.described.device();
         (device.device_type.0, if device.device_type == DLDeviceType::CPU { 0 } else { device.device_id })
@@ -198,7 +198,7 @@ impl Operand {
     /// The stream to launch on: the simulator's for tensors of the CPU, else the one that the tensors' library works on.
     ///
     /// # Errors
-    /// `ValueError` where they lie on different devices, `RuntimeError` where the driver or the GPU is missing.
+    /// `ValueError` where they are on different devices, `RuntimeError` where the driver or the GPU is missing.
     pub fn stream<'a>(operands: impl Iterator<Item = &'a Operand> + Clone) -> PyResult<Stream> {
         Operand::streams(operands).map(|streams| streams.own)
     }
@@ -224,7 +224,7 @@ impl Operand {
         if first.place().0 == DLDeviceType::CPU.0 {
             return Ok(simulator());
         }
-        // A library that has no C functions was asked to be ready on the default stream; one that has tells its own. A stream of a
+        // A library that has no C functions was asked to be ready on the default stream; one that has them gives its own. A stream of a
         // library's is in no order with the default one, or with another library's.
         let mut told: Vec<*mut c_void> = operands.map(|operand| operand.stream).collect();
         told.sort_unstable_by_key(|stream| (stream.is_null(), *stream as usize));

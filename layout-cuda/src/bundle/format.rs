@@ -27,7 +27,7 @@ pub(super) struct Made {
     pub log: String,
 }
 
-/// The hash that tells a text with its flags from any other.
+/// The hash that distinguishes a text with its flags from any other.
 pub(super) fn key(text: &str, flags: &[&str]) -> u128 {
     let flags: String = flags.iter().map(|flag| format!("{}\n", flag.escape_debug())).collect();
     xxh3_128(format!("{flags}\n{text}").as_bytes())

@@ -6,7 +6,7 @@
 //! main.rs:   include_bytes!(kernels.bundle) ── take ──► launches find their code there
 //! ```
 //!
-//! The kernels stand in a crate of their own, which is a dependency and a build-dependency of the program:
+//! The kernels are in a crate of their own, which is a dependency and a build-dependency of the program:
 //!
 //! ```no_run
 //! // build.rs
@@ -61,7 +61,7 @@ pub struct Entry {
     pub ptx: bool,
     /// The hash of the text and the flags.
     key: u128,
-    /// Where the code lies in the file, its hash, and NVRTC's log.
+    /// Where the code is in the file, its hash, and NVRTC's log.
     code: std::ops::Range<usize>,
     sum: u128,
     log: std::ops::Range<usize>,

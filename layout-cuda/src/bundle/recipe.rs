@@ -211,7 +211,7 @@ fn text(family: &Arc<KernelInstance>, candidate: usize) -> Result<Text, BundleEr
     })
 }
 
-/// What makes the code: NVRTC's version and its file's size, which tells two releases of one version.
+/// What makes the code: NVRTC's version and its file's size, which distinguishes two releases of one version.
 fn compiler() -> Result<String, BundleError> {
     let nvrtc = nvrtc::nvrtc().map_err(crate::Error::from)?;
     let ((major, minor), file) = (nvrtc.version(), nvrtc.library());

@@ -285,7 +285,7 @@ impl Drop for OwnedProgram<'_> {
     fn drop(&mut self) {
         if !self.program.is_null() {
             // SAFETY: the program came from nvrtcCreateProgram and is destroyed once. A failure to free is ignored:
-            // there is nobody to tell, and the result is already copied.
+            // no caller can receive it, and the result is already copied.
             unsafe { (self.table.destroy)(&mut self.program) };
         }
     }

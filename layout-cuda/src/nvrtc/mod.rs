@@ -150,7 +150,7 @@ pub fn nvrtc() -> Result<&'static Nvrtc, NvrtcError> {
     NVRTC.get_or_init(load).as_ref().map_err(Clone::clone)
 }
 
-/// What tells the process's NVRTC from any other version. It is not loaded for that where the search finds its file, so
+/// What distinguishes the process's NVRTC from any other version. It is not loaded for that where the search finds its file, so
 /// that a program whose kernels are all in the cache starts without it.
 ///
 /// # Errors

@@ -28,7 +28,7 @@ impl Resources {
     }
 }
 
-/// The entries that a log tells of, in its order.
+/// The entries that a log reports of, in its order.
 pub fn parse(log: &str) -> Vec<Resources> {
     let mut list: Vec<Resources> = Vec::new();
     let of_ptxas = |line: &&str| line.starts_with("ptxas") || line.contains(" bytes stack frame, ");

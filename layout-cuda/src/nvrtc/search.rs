@@ -1,4 +1,4 @@
-//! Where NVRTC may lie: a list of folders, and the library files in them.
+//! Where NVRTC may be: a list of folders, and the library files in them.
 //!
 //! Law: the search reads folders only, runs no other program, and its order is fixed: what `LAYOUT_NVRTC`
 //! names alone if it is set, else all libraries found, those that the driver can take first, newest first. A library that others
@@ -17,14 +17,14 @@ use crate::trusted::{self, Untrusted};
 pub struct Found {
     /// The library itself.
     pub library: PathBuf,
-    /// The builtins library that it opens by its bare name, when one lies in the same folder.
+    /// The builtins library that it opens by its bare name, when one is in the same folder.
     pub builtins: Option<PathBuf>,
-    /// The version that the file names tell, `(major, minor)`; the minor number is 0 where no name tells it.
+    /// The version that the file names say, `(major, minor)`; the minor number is 0 where no name reports it.
     pub version: (u32, u32),
 }
 
 impl Found {
-    /// Tells this file from any other version of NVRTC without loading it: name, version, size and time of change.
+    /// Distinguishes this file from any other version of NVRTC without loading it: name, version, size and time of change.
     pub fn identity(&self) -> String {
         let name = self.library.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let file = fs::metadata(&self.library);
@@ -42,7 +42,7 @@ pub struct Surroundings<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
     /// The working folder: what is under `target/nvrtc` of it and of its parents is named, not taken.
     pub current: Option<PathBuf>,
-    /// The program as it was called: an interpreter of a virtual environment stands in the environment's `bin`.
+    /// The program as it was called: an interpreter of a virtual environment is in the environment's `bin`.
     pub program: Option<PathBuf>,
     /// The root of the file system.
     pub root: PathBuf,
@@ -250,7 +250,7 @@ fn site_packages(system: System, folder: &Path, list: &mut Vec<PathBuf>) {
 }
 
 /// The prefixes of the first interpreter of the search path: as it is named there, which a virtual environment's is, and with links
-/// followed. Of entries that are relative to the working folder only the name, which the search leaves out and tells.
+/// followed. Of entries that are relative to the working folder only the name, which the search leaves out and says.
 fn python_prefixes(system: System, path: Option<PathBuf>) -> Vec<PathBuf> {
     let Some(path) = path else { return Vec::new() };
     let named = std::env::split_paths(&path).map(|folder| folder.join(system.python()));
@@ -435,7 +435,7 @@ mod tests {
         let venv = "venv/Lib/site-packages/nvidia/cuda_nvrtc/bin/nvrtc64_120_0.dll 12.0";
         assert_eq!(found(&[], "venv/Scripts/python.exe"), [venv], "an environment's interpreter");
         assert_eq!(named(&root.join("toolkit"), System::Windows).len(), 1);
-        // What lies in the working folder is left out there, too.
+        // What is in the working folder is left out there, too.
         let here = searched_as(System::Windows, root, ("work", "run/user.exe"), &[], None);
         assert_eq!((here.found.len(), here.left_out.len()), (0, 1));
     }

@@ -33,7 +33,7 @@ pub enum SlowReason {
         /// Bytes loaded back, a thread.
         loads: u32,
     },
-    /// Arrays lie in local memory, mostly because an index is not known at compile time.
+    /// Arrays are in local memory, mostly because an index is not known at compile time.
     Stack {
         /// Bytes a thread.
         bytes: u32,
@@ -101,7 +101,7 @@ pub fn slow_paths(
                 *line = place(reason, *line, text, &ptx, lines);
             }
         }
-        // Without NVRTC, which a kernel from the cache does not need, or where its log tells of other things, the
+        // Without NVRTC, which a kernel from the cache does not need, or where its log reports of other things, the
         // lines stay unknown: those of the first log are of a PTX that is not here.
         None => list.iter_mut().for_each(|(_, line)| *line = 0),
     }
@@ -114,7 +114,7 @@ pub fn slow_paths(
     found.collect()
 }
 
-/// The reasons in a log and the counts, each with the line of the PTX that the log tells, or 0.
+/// The reasons in a log and the counts, each with the line of the PTX that the log reports, or 0.
 fn reasons(compiled: &Compiled) -> Vec<(SlowReason, usize)> {
     let mut list = Vec::new();
     for resources in &compiled.resources {
@@ -231,7 +231,7 @@ __device__ __forceinline__ void registers_down() { asm volatile("setmaxnreg.dec.
     fn a_product_that_is_serialised() {
         let body = "float d[4] = {x[0], x[1], x[2], x[3]};\nfence();\nproduct(d, a);\nd[0] += 1.0f;\nproduct(d, a);\n\
             commit();\nwait();\nfor (int i = 0; i < 4; i++) x[threadIdx.x * 4 + i] = d[i];\n";
-        // At ptxas's own level and at another: the lines are those of the compile that the log tells of.
+        // At ptxas's own level and at another: the lines are those of the compile that the log reports of.
         for flags in [&[][..], &["--ptxas-options=-O1"]] {
             serialised(found_by(flags, BOUNDS, body));
         }

@@ -86,7 +86,7 @@ impl System {
         if self == System::Unix { "python3" } else { "python.exe" }
     }
 
-    /// The folders that may be the prefix of an interpreter: on Windows it lies in the prefix, or in an environment's `Scripts`.
+    /// The folders that may be the prefix of an interpreter: on Windows it is in the prefix, or in an environment's `Scripts`.
     pub(super) fn prefixes(self, program: &Path) -> Vec<PathBuf> {
         let above = |up: usize| program.ancestors().nth(up).map(Path::to_path_buf);
         match self {

@@ -91,7 +91,7 @@ pub struct Launched<'a> {
 }
 
 impl<'a> Launched<'a> {
-    /// The launch that an error tells of, where it is one with findings.
+    /// The launch that an error reports, where it is one with findings.
     ///
     /// ```
     /// # use layout_cuda::{Device, report::Launched, tiled_kernel};

@@ -14,7 +14,7 @@ const SCHEMA: &str =
 /// What a log begins with.
 pub(super) const BEGIN: &str = "{\"$schema\":";
 
-/// What stands behind the last result.
+/// What is behind the last result.
 pub(super) const END: &str = "]}]}\n";
 
 /// The log of these launches: its results come last.

@@ -1,6 +1,6 @@
 //! One launch as the reference sees it: sizes, parameters, what the arguments hold, and what the kernel is to write.
 //!
-//! Law: coordinates are the tensor's, however it lies in memory. A tensor that the reference does not mention must stay as
+//! Law: coordinates are the tensor's, however it is in memory. A tensor that the reference does not mention must stay as
 //! it was.
 
 use std::ops::Index;

@@ -17,7 +17,7 @@ pub struct Failure {
     pub set: String,
     /// The dimensions.
     pub sizes: Sizes,
-    /// The device, and how the tensors lie.
+    /// The device, and how the tensors are laid out.
     pub device: String,
     /// Why the launch failed, where it did not run.
     pub error: Option<String>,

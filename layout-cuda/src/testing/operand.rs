@@ -1,7 +1,7 @@
 //! The memory of a tensor of one launch: laid out as the kernel asks, with a zone around it that nobody may write.
 //!
 //! Law: the tensor begins at a multiple of 16 bytes, or, skewed, one element behind it; rows that may be padded are, to
-//! whole 16 bytes or, skewed, by one element. What lies between and around the elements holds [`BESIDE`].
+//! whole 16 bytes or, skewed, by one element. What is between and around the elements holds [`BESIDE`].
 
 use layout_compiler::launch::PlanLayout;
 use layout_compiler::{Constant, Elem};
@@ -17,7 +17,7 @@ const ZONE: usize = 256;
 /// What every byte holds that belongs to no element.
 const BESIDE: u8 = 0x5a;
 
-/// How a tensor lies.
+/// How a tensor is laid out.
 pub(super) struct Layout {
     pub(super) elem: Elem,
     pub(super) shape: Vec<usize>,

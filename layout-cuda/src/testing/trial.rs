@@ -335,7 +335,7 @@ impl<'t> Trial<'t> {
 impl Passed {
     /// Remembers why a launch was refused.
     fn refuse(&mut self, reason: String) {
-        // Of many sizes that are refused for one reason a few tell enough.
+        // Of many sizes that are refused for one reason a few say enough.
         let few = self.refused.len() < 8;
         if few && !self.refused.contains(&reason) {
             self.refused.push(reason);

@@ -8,7 +8,7 @@ use layout_simulator::Counts;
 
 use crate::probe::Planned;
 
-/// Multiprocessors that the estimate goes by where no GPU tells: an H200's.
+/// Multiprocessors that the estimate goes by where no GPU reports: an H200's.
 const MULTIPROCESSORS: f64 = 132.0;
 
 /// The features of a set: its numbers in logarithms, their squares and products, and how its blocks fill the device.

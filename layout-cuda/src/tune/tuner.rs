@@ -364,7 +364,7 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Keeps a set's fate, and tells.
+    /// Keeps a set's fate, and says.
     fn keep(&mut self, number: usize, fate: Fate) -> Result<(), RunError> {
         if let Some(path) = &self.tuner.records {
             Records::append(path, &self.record(number, &fate)).map_err(RecordError::File)?;

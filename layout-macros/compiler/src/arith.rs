@@ -92,7 +92,7 @@ impl Atoms {
     }
 
     /// Whether a number divides every value of an index. `a % d` differs from `a` by a multiple of `d`, so that 4 divides
-    /// `a - a % 4`, whatever `a` is: what lies before a place at an aligned one. What wraps differs from what it would be by a
+    /// `a - a % 4`, whatever `a` is: what is before a place at an aligned one. What wraps differs from what it would be by a
     /// multiple of 2⁶⁴, and so of each smaller power of two.
     pub fn divides(&self, index: &Index, by: i64) -> bool {
         if by <= 0 {

@@ -21,7 +21,7 @@ use super::wire::{self, WireError};
 pub struct Definition {
     /// The function's name.
     pub name: &'static str,
-    /// The Rust file it stands in.
+    /// The Rust file it is in.
     pub file: &'static str,
     /// The kernel, encoded by [`super::wire`].
     pub bytes: &'static [u8],

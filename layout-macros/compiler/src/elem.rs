@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_double_is_rounded_once() {
-        // Between 1 and the next bf16, 1 + 2^-7, a hair above the tie: an `f32` would lie on it.
+        // Between 1 and the next bf16, 1 + 2^-7, a hair above the tie: an `f32` would be on it.
         let above = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
         assert_eq!(Constant::float(Elem::Bf16, above).map(Constant::as_f64), Some(1.0 + 2f64.powi(-7)));
         let below = 1.0 + 2f64.powi(-7) + 2f64.powi(-8) - 2f64.powi(-40);

@@ -3,7 +3,7 @@
 //! An [`Index`] is a mathematical integer: it never wraps. `row * K + k` is one polynomial; what is no polynomial (a
 //! quotient, a remainder, an exclusive or, a value known only to the thread) is an [`Atom`], interned in [`Atoms`] with
 //! what is known of it: an interval and a divisor. Equal polynomials are equal values, which is what the proofs in
-//! [`super::prove`] stand on. The machine type, 32 or 64 bits, is chosen afterwards, from the interval.
+//! [`super::prove`] are on. The machine type, 32 or 64 bits, is chosen afterwards, from the interval.
 
 use super::elem::Elem;
 use super::ir::Special;
@@ -111,7 +111,7 @@ impl Atom {
     }
 }
 
-/// A product of atoms, sorted; one atom may stand in it several times. Empty is one.
+/// A product of atoms, sorted; one atom may be in it several times. Empty is one.
 pub(super) type Monomial = Vec<AtomId>;
 
 /// A polynomial: monomials with coefficients, sorted, none zero, the constant apart.
@@ -411,7 +411,7 @@ impl Atoms {
         id
     }
 
-    /// The word `wrapping_*` stands behind this index: where it leaves 64 bits that is meant.
+    /// The word `wrapping_*` is behind this index: where it leaves 64 bits that is meant.
     pub fn mean(&mut self, index: &Index) {
         self.meant.extend(index.as_atom().filter(|id| matches!(self.atom(*id), Atom::Wrapped { .. })));
     }
@@ -449,7 +449,7 @@ impl Atoms {
         }
     }
 
-    /// Whether it stands for a variable that is assigned more than once: a name for it says another value later.
+    /// Whether it represents a variable that is assigned more than once: a name for it says another value later.
     pub fn may_be_assigned(&self, id: AtomId) -> bool {
         matches!(self.atom(id), Atom::Variable(_, version) if *version != 0)
     }

@@ -38,7 +38,7 @@ pub(crate) enum Family {
     Views,
     /// Copies, and what is done with whole views.
     Movement,
-    /// Where a thread stands, and the block's barrier.
+    /// Where a thread is, and the block's barrier.
     Threads,
     /// Threads together: collectives, atomics, flags.
     Together,
@@ -125,7 +125,7 @@ macro_rules! vocabulary {
                 }
             }
 
-            /// What it is about, and so where its meaning stands.
+            /// What it is about, and so where its meaning is.
             pub(crate) const fn family(self) -> Family {
                 match self {
                     Intrinsic::Math(_) => Family::Elementwise,
@@ -159,7 +159,7 @@ vocabulary! {
     Local = "local", Function, 1..=1, Views, None;
     /// `view.tile([m, n], [i, j])`: tile `(i, j)` of extents `(m, n)`.
     Tile = "tile", Method, 3..=3, Views, None;
-    /// `view.window([m, n], [i, j])`: the extents `(m, n)` from element `(i, j)` on, which may lie before the first.
+    /// `view.window([m, n], [i, j])`: the extents `(m, n)` from element `(i, j)` on, which may be before the first.
     Window = "window", Method, 3..=3, Views, None;
     /// `view.vectorize([1, 4])`: the view whose elements are vectors of these extents.
     Vectorize = "vectorize", Method, 2..=2, Views, None;
@@ -317,7 +317,7 @@ vocabulary! {
     ArriveRemote = "arrive_remote", Method, 2..=2, Asynchronous, None;
     /// `barrier.wait(parity)`: waits until the phase of this parity has ended.
     Wait = "wait", Method, 2..=2, Asynchronous, None;
-    /// `pipeline_state(stages)`: where a thread stands in a ring of stages: stage 0, phase 0.
+    /// `pipeline_state(stages)`: where a thread is in a ring of stages: stage 0, phase 0.
     PipelineState = "pipeline_state", Function, 1..=1, Asynchronous, None;
     /// `state.stage()`: the stage.
     Stage = "stage", Method, 1..=1, Asynchronous, None;
@@ -333,7 +333,7 @@ vocabulary! {
     TmaStore = "tma_store", Function, 2..=2, Asynchronous, Some(Feature::Tma);
     /// `tma_add(&mut dst, &src)`: as `tma_store`, but the elements are added to those of the tensor, each atomically.
     TmaAdd = "tma_add", Function, 2..=2, Asynchronous, Some(Feature::Tma);
-    /// `store_async(&mut there, &registers, barrier)`: to shared memory of another block; its barrier is told the bytes.
+    /// `store_async(&mut there, &registers, barrier)`: to shared memory of another block; its barrier counts the bytes.
     StoreAsync = "store_async", Function, 3..=3, Asynchronous, Some(Feature::Clusters);
     /// `bulk_commit_group()`: closes the group of the `tma_store`s and `tma_add`s that this thread issued since the last one.
     BulkCommitGroup = "bulk_commit_group", Function, 0..=0, Asynchronous, Some(Feature::Tma);
@@ -357,7 +357,7 @@ vocabulary! {
     StoreMatrix = "store_matrix", Function, 2..=2, Asynchronous, Some(Feature::StoreMatrix);
     /// `view.load_relaxed([i, j])`: loads an element atomically, as it is in memory now; orders nothing.
     LoadRelaxed = "load_relaxed", Method, 2..=2, Together, None;
-    /// `view.load_acquire([i, j])`: the same; what stands after it sees what was written before the release.
+    /// `view.load_acquire([i, j])`: the same; what is after it sees what was written before the release.
     LoadAcquire = "load_acquire", Method, 2..=2, Together, None;
     /// `view.store_relaxed([i, j], x)`: stores an element atomically; orders nothing.
     StoreRelaxed = "store_relaxed", Method, 3..=3, Together, None;

@@ -80,7 +80,7 @@ pub enum PlanArgumentKind {
         elem: Elem,
         /// Whether the kernel writes it.
         mutable: bool,
-        /// How it must lie in memory.
+        /// How it must be in memory.
         layout: PlanLayout,
         /// The extent of each mode: a dimension, a number, or an expression over dimensions.
         extents: Vec<Extent>,
@@ -91,7 +91,7 @@ pub enum PlanArgumentKind {
     Index,
 }
 
-/// How a tensor must lie in memory.
+/// How a tensor must be in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanLayout {
     /// Compact, the last mode contiguous.

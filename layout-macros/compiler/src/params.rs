@@ -127,7 +127,7 @@ impl ParamSet {
 pub struct Promises {
     /// Every dimension and every tensor's span is at most [`NARROW_LIMIT`]: offsets fit 32 bits.
     pub narrow: bool,
-    /// Every tensor's first element lies at a multiple of 16 bytes, and so do the rows of `Pitched`
+    /// Every tensor's first element is at a multiple of 16 bytes, and so do the rows of `Pitched`
     /// and `Contiguous` ones.
     pub aligned: bool,
     /// The conditions of the attribute's `variant_if` entry of this number hold.

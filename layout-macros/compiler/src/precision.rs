@@ -139,7 +139,7 @@ fn ulp(elem: Elem, value: f64) -> f64 {
     2f64.powi(exponent.max(least) - fraction)
 }
 
-/// How many values of a type lie from one to another.
+/// How many values of a type are from one to another.
 fn distance(elem: Elem, a: f64, b: f64) -> u64 {
     let place = |value: f64| -> i64 {
         let (size, negative) = match elem {

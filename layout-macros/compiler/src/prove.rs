@@ -186,7 +186,7 @@ const MAX_FACTS: usize = 64;
 /// Nested `min` and `max` that are taken apart.
 const SPLITS: u32 = 4;
 
-/// The first `min` or `max` that stands alone in a term of an index: the index with each of its operands in its place, and
+/// The first `min` or `max` that is alone in a term of an index: the index with each of its operands in its place, and
 /// whether it is at least as large as both of them. `wanted` says of which kind it is to be.
 fn operands(atoms: &Atoms, index: &Index, wanted: impl Fn(bool) -> bool) -> Option<(Index, Index, bool)> {
     index.terms().iter().find_map(|(monomial, factor)| {
@@ -204,7 +204,7 @@ fn operands(atoms: &Atoms, index: &Index, wanted: impl Fn(bool) -> bool) -> Opti
     })
 }
 
-/// The first value of an `if` that stands alone in a term of an index: for each branch its facts, and the index with its value.
+/// The first value of an `if` that is alone in a term of an index: for each branch its facts, and the index with its value.
 fn branches<'a>(atoms: &'a Atoms, index: &Index) -> Option<[(&'a [Index], Index); 2]> {
     index.terms().iter().find_map(|(monomial, factor)| {
         let [id] = monomial.as_slice() else { return None };

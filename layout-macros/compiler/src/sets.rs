@@ -414,7 +414,7 @@ impl Kernel {
         Ok(ParamValue::Int(value))
     }
 
-    /// Where an expression stands.
+    /// Where an expression is.
     fn origin_of(&self, id: ExprId) -> Origin {
         self.exprs.get(id.0 as usize).map_or(Origin(0), |expr| expr.origin)
     }

@@ -77,7 +77,7 @@ pub fn round(value: f32, elem: Elem) -> f32 {
 }
 
 /// A double as an `f32` that rounds to the same smaller float: where it is not exact, its last bit is one, so that it
-/// lies on no tie between two of them.
+/// is on no tie between two of them.
 pub fn to_odd(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) == value || value.is_nan() {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_is_wider_than_an_f32_is_rounded_once() {
-        // Beside a tie of each type, so near that an `f32` would lie on it.
+        // Beside a tie of each type, so near that an `f32` would be on it.
         let tie = |elem| f64::midpoint(1.0, f64::from(decode(encode(1.0, elem) + 1, elem)));
         for (elem, _) in SMALL {
             let one = encode(1.0, elem);

@@ -33,7 +33,7 @@ pub(crate) struct View {
     pub scope: Option<Scope>,
     /// How the caches are to keep its elements, where the user said so; of an argument only.
     pub hint: Option<Hint>,
-    /// What its tiles, windows and slices promise: that each of them lies inside of what it is of.
+    /// What its tiles, windows and slices promise: that each of them is inside of what it is of.
     pub claims: Vec<Claim>,
 }
 

@@ -1,6 +1,6 @@
 //! The never-called copy of the function, with the user's own tokens, that rustc type-checks against `lang`.
 //!
-//! Parameters stand beside it as `const` items and types, dimensions stay const generics. Nothing of the program
+//! Parameters are beside it as `const` items and types, dimensions stay const generics. Nothing of the program
 //! around the kernel is in scope. Types that a list binds are checked for the list's first value; the stages of
 //! layout-core check each. A nested function that asks for a `View` takes every tensor of its elements, as in the language: its
 //! parameter becomes `impl Tensor`, and a view of that takes its name. A `&mut` tensor that is an argument of a call becomes
@@ -238,7 +238,7 @@ fn views(statements: &mut [Stmt]) {
     }
 }
 
-/// What stands for `View<T, Read>`, `View<T, Write>`, `View<T, A>`, and what makes the view of it.
+/// What represents `View<T, Read>`, `View<T, Write>`, `View<T, A>`, and what makes the view of it.
 fn view_of(path: &syn::TypePath) -> Option<(Type, TokenStream)> {
     let last = path.path.segments.last().filter(|last| last.ident == "View")?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };

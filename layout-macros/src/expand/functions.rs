@@ -94,7 +94,7 @@ fn own_names() -> [Ident; 3] {
     ["stream", "config", "options"].map(|name| Ident::new(name, Span::mixed_site()))
 }
 
-/// The functions' names, which stand where the kernel's name does.
+/// The functions' names, which are where the kernel's name does.
 fn function_names(face: &Face) -> [Ident; 5] {
     ["launch", "launch_with", "simulate", "simulate_with", "explain"]
         .map(|name| Ident::new(name, face.name.span()))
@@ -134,7 +134,7 @@ pub fn functions(face: &Face) -> TokenStream {
             #run::launch(&DEFINITION, #stream, #config, &mut [#(#arguments),*])
         }
 
-        /// Runs the kernel on the simulator and tells what it found and counted. Takes tensors of the simulator's
+        /// Runs the kernel on the simulator and says what it found and counted. Takes tensors of the simulator's
         /// device.
         ///
         /// # Errors
@@ -156,7 +156,7 @@ pub fn functions(face: &Face) -> TokenStream {
             #run::simulate(&DEFINITION, #config, &mut [#(#arguments),*], #options)
         }
 
-        /// Tells of each access of the variant that a launch would take how many bytes it moves at once, and what it lost:
+        /// Reports each access of the variant that a launch would take how many bytes it moves at once, and what it lost:
         /// width, a mask, its being asynchronous.
         ///
         /// # Errors

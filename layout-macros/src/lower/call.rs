@@ -93,7 +93,7 @@ impl Lowering<'_> {
         self.intrinsic((place, &node.method), intrinsic, types, arguments, 1)
     }
 
-    /// A word with its arguments; the first ones, `receiver` of them, stand before its brackets.
+    /// A word with its arguments; the first ones, `receiver` of them, are before its brackets.
     fn intrinsic(
         &mut self,
         (place, name): (Place, &Ident),

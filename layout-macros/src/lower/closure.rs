@@ -1,7 +1,7 @@
 //! Functions as values: closures, names of nested functions, and calls of what they are bound to.
 //!
 //! Law: a closure is a nested function that sees the names and the variables around it. An assignment in it changes the
-//! variable where the closure stands.
+//! variable where the closure is.
 
 use super::Lowering;
 use super::reference::references_of;

@@ -10,7 +10,7 @@ use layout_compiler::{Constant, Elem};
 use syn::{BinOp, Expr, ExprField, ExprIf, ExprIndex, ExprLit, Lit, Member, Type, UnOp};
 
 impl Lowering<'_> {
-    /// An expression; where it is an error, what stands for it.
+    /// An expression; where it is an error, what represents it.
     pub(super) fn expr(&mut self, expr: &Expr) -> ExprId {
         if !self.descend(Place::of_expr(expr)) {
             self.ascend();
@@ -101,7 +101,7 @@ impl Lowering<'_> {
         self.add(Place::of(expr), ExprKind::Unary(op, operand))
     }
 
-    /// Refuses what stands where an element type or an index type belongs.
+    /// Refuses what is where an element type or an index type belongs.
     pub(super) fn no_type(&mut self, ty: &Type) -> ExprId {
         self.refuse(
             Place::of(ty),

@@ -45,7 +45,7 @@ fn taken_apart(item: &ItemFn) -> syn::Block {
     block
 }
 
-/// Whether a type parameter stands for an element type: by its bound.
+/// Whether a type parameter represents an element type: by its bound.
 fn is_element(own: &TypeParam) -> bool {
     own.bounds.iter().any(|bound| match bound {
         TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|last| {
@@ -57,7 +57,7 @@ fn is_element(own: &TypeParam) -> bool {
     })
 }
 
-/// Whether a parameter of this type tells what a type parameter is: a value or a view of such elements.
+/// Whether a parameter of this type determines what a type parameter is: a value or a view of such elements.
 fn is_of(ty: &Type, own: &Ident) -> bool {
     match ty {
         Type::Group(group) => is_of(&group.elem, own),
@@ -73,7 +73,7 @@ fn is_of(ty: &Type, own: &Ident) -> bool {
     }
 }
 
-/// `View<T, Read>`, `Tensor<Elem = T>`: what stands first, or is called `Elem`.
+/// `View<T, Read>`, `Tensor<Elem = T>`: what is first, or is called `Elem`.
 fn in_arguments(path: &syn::Path, own: &Ident) -> bool {
     let Some(PathArguments::AngleBracketed(arguments)) = path.segments.last().map(|last| &last.arguments)
     else {
@@ -167,7 +167,7 @@ impl Lowering<'_> {
         (types, result)
     }
 
-    /// Makes types of a function's type parameters that stand for elements. Gives which of its parameters tell what they are.
+    /// Makes types of a function's type parameters that represent elements. Gives which of its parameters determine what they are.
     fn own_types(&mut self, signature: &syn::Signature) -> Vec<(u32, u32)> {
         let mut tells = vec![];
         for own in signature.generics.type_params().filter(|own| is_element(own)) {

@@ -79,7 +79,7 @@ struct Inference<'k> {
     /// The written type of a function's result.
     returns: &'k HashMap<u32, Ty>,
     locals: HashMap<LocalId, Ty>,
-    /// What each variable stands for, once it is known.
+    /// What each variable represents, once it is known.
     known: Vec<Option<Ty>>,
     /// The literals, with their variables.
     literals: Vec<(ExprId, usize)>,
@@ -94,7 +94,7 @@ struct Inference<'k> {
     done: HashMap<u32, Ty>,
 }
 
-/// What a type stands for so far.
+/// What a type represents so far.
 fn resolve(known: &[Option<Ty>], ty: &Ty) -> Ty {
     let mut ty = ty;
     while let Ty::Open(variable) = ty {
@@ -120,7 +120,7 @@ impl Inference<'_> {
         let Some(depth) = depth.checked_sub(1) else { return };
         match (resolve(&self.known, a), resolve(&self.known, b)) {
             (Ty::Open(a), Ty::Open(b)) if a == b => {}
-            // Nothing follows from `Other`; a later meeting may tell more.
+            // Nothing follows from `Other`; a later meeting may say more.
             (Ty::Open(_), Ty::Other) | (Ty::Other, Ty::Open(_)) => {}
             (Ty::Open(variable), ty) | (ty, Ty::Open(variable)) => self.known[variable] = Some(ty),
             (Ty::View(a), Ty::View(b)) | (Ty::Array(a), Ty::Array(b)) => self.unify_within(&a, &b, depth),

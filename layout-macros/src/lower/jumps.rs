@@ -3,7 +3,7 @@
 //! Law: `break 'outer` in an inner loop becomes a mark that is set and a `break`; each loop that is left on the way ends
 //! with a test of the mark. So a loop is left by its own `break` only, and no stage knows labels. `break value` sets a
 //! variable that is declared before the loop, and that variable is the loop's value. A block with a label is a loop of one
-//! round. So is the body of a function whose `return` stands within a value (`let x = match k { 0 => return, n => n };`):
+//! round. So is the body of a function whose `return` is within a value (`let x = match k { 0 => return, n => n };`):
 //! each such `return` is a `break` of it.
 
 use super::Lowering;
@@ -269,7 +269,7 @@ fn named(label: &Option<Label>) -> Option<String> {
     label.as_ref().map(|label| label.name.ident.to_string())
 }
 
-/// Whether a `break`, a `continue` or a `return` stands in an expression; one of a closure inside may be its own.
+/// Whether a `break`, a `continue` or a `return` is in an expression; one of a closure inside may be its own.
 pub(super) fn jumps(expr: &Expr) -> bool {
     fn any(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|tree| match tree {

@@ -197,7 +197,7 @@ impl Lowering<'_> {
             )
         } else {
             if values.is_empty() && computed.is_none() {
-                values.push(ParamValue::Int(1)); // its error is told
+                values.push(ParamValue::Int(1)); // its error is reported
             }
             return;
         };
@@ -359,7 +359,7 @@ impl Lowering<'_> {
 
     fn body(&mut self, function: &ItemFn) {
         let mut body = self.function_body(&function.block);
-        // The kernel returns nothing: what stands last is a statement like every other.
+        // The kernel returns nothing: what is last is a statement like every other.
         if let Some(value) = body.value.take() {
             let origin = self.kernel.exprs[value.0 as usize].origin;
             let place = self.places[origin.0 as usize];

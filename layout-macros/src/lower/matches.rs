@@ -45,7 +45,7 @@ impl Lowering<'_> {
                     let chain = self.add(place, ExprKind::If(condition, block, rest));
                     Block { statements: vec![], value: Some(chain) }
                 }
-                // What stands behind an arm that takes everything is never reached.
+                // What is behind an arm that takes everything is never reached.
                 _ => block,
             };
         }

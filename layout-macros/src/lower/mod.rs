@@ -33,7 +33,7 @@ use syn::ext::IdentExt;
 
 pub use kernel::lower;
 
-/// A kernel and where its parts stand.
+/// A kernel and where its parts are.
 pub struct Lowered {
     /// The kernel.
     pub kernel: Kernel,
@@ -68,7 +68,7 @@ struct Lowering<'a> {
     /// The types that are written of locals, and of what functions give.
     written: HashMap<LocalId, type_annotations::Ty>,
     returns: HashMap<u32, type_annotations::Ty>,
-    /// Locals that stand for places of others, or hold such: `&mut` parameters, and what `let r = &mut x;` binds.
+    /// Locals that represent places of others, or hold such: `&mut` parameters, and what `let r = &mut x;` binds.
     references: HashMap<LocalId, reference::References>,
     /// The kernel's `fn`, in the file that its definition names.
     own: Place,
@@ -114,12 +114,12 @@ impl Lowering<'_> {
         id
     }
 
-    /// What stands for an expression that is an error; nothing reads it.
+    /// What represents an expression that is an error; nothing reads it.
     fn nothing(&mut self, place: Place) -> ExprId {
         self.add(place, ExprKind::Bool(false))
     }
 
-    /// Reports an error and gives what stands for the expression.
+    /// Reports an error and gives what represents the expression.
     fn refuse(&mut self, place: Place, message: impl AsRef<str>, help: impl AsRef<str>) -> ExprId {
         self.errors.push(place, message, help);
         self.nothing(place)

@@ -130,7 +130,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A `const` item of the body or of the module in the attribute: its value stands where its name does.
+    /// A `const` item of the body or of the module in the attribute: its value is where its name does.
     fn constant_in_attribute(&mut self, number: usize, place: Place) -> ExprId {
         self.inlined += 1;
         if self.inlined > MAX_INLINED {

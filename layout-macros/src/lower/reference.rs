@@ -99,13 +99,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// A local that stands for a place of another's.
+    /// A local that represents a place of another's.
     pub(super) fn refers(&mut self, local: LocalId) {
         self.references.insert(local, References::Whole);
         self.kernel.locals[local.0 as usize].mutable = true;
     }
 
-    /// The names of a pattern stand for the places that its value refers to.
+    /// The names of a pattern represent the places that its value refers to.
     pub(super) fn refer_like(&mut self, pattern: &Pattern, value: &References) {
         match (pattern, value) {
             (Pattern::Local(local), References::Whole) => self.refers(*local),

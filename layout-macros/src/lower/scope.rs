@@ -4,7 +4,7 @@
 
 use layout_compiler::ir::LocalId;
 
-/// What a name stands for.
+/// What a name is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// `let`, a loop's variable, a parameter of a nested function.

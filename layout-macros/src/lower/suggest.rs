@@ -102,7 +102,7 @@ const ADVICE: [(&[&str], &str); 19] = [
     ),
 ];
 
-/// The same of constants, which stand alone.
+/// The same of constants, which are alone.
 const CONSTANTS: [(&[&str], &str); 6] = [
     (
         &["tid", "tx", "thread_id", "local_id", "idx", "gid", "global_id"],
@@ -126,7 +126,7 @@ pub fn advice(text: &str) -> Option<&'static str> {
     said(text, &ADVICE)
 }
 
-/// The same of a name that stands alone.
+/// The same of a name that is alone.
 pub fn constant(text: &str) -> Option<&'static str> {
     said(text, &CONSTANTS)
 }
@@ -137,7 +137,7 @@ fn said(text: &str, table: &[(&[&str], &'static str)]) -> Option<&'static str> {
     table.iter().find(|(words, _)| words.contains(&plain.as_str())).map(|(_, way)| *way)
 }
 
-/// Types of other languages and of Rust's library, and what stands for them.
+/// Types of other languages and of Rust's library, and what represents them.
 const TYPES: [(&[&str], &str); 8] = [
     (
         &["mem"],
@@ -205,7 +205,7 @@ const PLACES: [(&str, &str); 4] = [
     ("gridDim", "grid_dim"),
 ];
 
-/// The member of the vocabulary that a name of CUDA or of Rust stands for, as it is called.
+/// The member of the vocabulary that a name of CUDA or of Rust represents, as it is called.
 pub fn synonym(text: &str) -> Option<String> {
     let member = |name: &str| {
         let called = |known: &&Intrinsic| known.name() == name && known.form() != Form::Internal;

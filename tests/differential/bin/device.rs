@@ -1,7 +1,7 @@
 //! Random kernels on a GPU against the simulator: `device --seed 1 --kernels 3000 [--family views] [--threads 16]`.
 //!
 //! What fails is made small on the device and printed as one line of JSON each; the last line is a summary. Of an error that
-//! the driver does not recover from (an illegal address) the seeds in flight are told, and the program ends.
+//! the driver does not recover from (an illegal address) the seeds in flight are reported, and the program ends.
 //! `--device simulator` runs the same without a GPU.
 
 use layout_cuda::{Device, Stream};

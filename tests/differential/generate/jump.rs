@@ -1,4 +1,4 @@
-//! What is left with a value: blocks and loops with labels, functions, closures; and jumps where a value stands.
+//! What is left with a value: blocks and loops with labels, functions, closures; and jumps where a value is.
 
 use super::Generator;
 use super::index::{binary, number};
@@ -6,7 +6,7 @@ use crate::tree::*;
 use crate::types::Type;
 
 impl Generator {
-    /// A jump that may stand here.
+    /// A jump that may be here.
     fn jump(&mut self) -> Option<Stmt> {
         if !self.effects {
             return None;

@@ -85,7 +85,7 @@ struct Generator {
     fuel: usize,
     /// Loops around, in which `break` means something.
     loops: usize,
-    /// Whether `return` may stand here: not within an expression or a function, nor where threads meet.
+    /// Whether `return` may be here: not within an expression or a function, nor where threads meet.
     returns: bool,
     /// Blocks around that may be left with a value of a type.
     labels: Vec<(usize, Type)>,
@@ -93,7 +93,7 @@ struct Generator {
     labelled: usize,
     /// What `return` gives here, in a function or a closure.
     gives: Option<Type>,
-    /// Whether an effect may stand here: not on the right of `&&`.
+    /// Whether an effect may be here: not on the right of `&&`.
     effects: bool,
     /// Whether there may be views.
     views: bool,
@@ -345,7 +345,7 @@ impl Generator {
             let inner = self.block(3);
             body.push(Stmt::If(inside, inner, vec![]));
         } else {
-            // The masks guard what lies behind the last row.
+            // The masks guard what is behind the last row.
             body.extend(self.block(3));
         }
         self.kernel.body = body;

@@ -45,7 +45,7 @@ impl Generator {
         Expr::Word(number, of, arguments)
     }
 
-    /// What a `match` looks at, and the arms: a number stands in one of those without a guard.
+    /// What a `match` looks at, and the arms: a number is in one of those without a guard.
     fn arms(&mut self, depth: usize) -> (Expr, Vec<Arm>) {
         let ty = loop {
             let ty = self.value_type();
@@ -87,7 +87,7 @@ impl Generator {
         (value, arms)
     }
 
-    /// What stands in an arm sees its variable; the guard has no effects.
+    /// What is in an arm sees its variable; the guard has no effects.
     fn in_arm<T>(&mut self, arm: &mut Arm, depth: usize, make: impl FnOnce(&mut Generator) -> T) -> T {
         let mark = self.scope.mark();
         if let Some(bound) = arm.bound {

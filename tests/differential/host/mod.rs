@@ -44,7 +44,7 @@ impl Trial {
         for variant in &variants {
             let before: Vec<Stored> = stored().collect();
             let Ok(Some(bound)) = self.bound(variant, &before) else { continue };
-            // What lies outside is no mistake here: it must not be touched.
+            // What is outside is no mistake here: it must not be touched.
             let Ok(Some(wanted)) = self.launch(variant, true) else { continue };
             let source = emit(&variant.checked);
             let parameters = &variant.checked.plan().parameters;

@@ -1,7 +1,7 @@
 //! What a kernel gives, by an interpreter of the tree that knows nothing of the compiler.
 //!
 //! Threads run one after the other, from one barrier to the next. Law: an element outside of its tensor reads as the pad, 0
-//! without one, and is not written; operands are evaluated from left to right, each effect where it stands.
+//! without one, and is not written; operands are evaluated from left to right, each effect where it is.
 
 mod view;
 mod whole;
@@ -144,7 +144,7 @@ struct Machine<'a> {
     shared: HashMap<(u32, Var), usize>,
     /// What a jump carries.
     carried: Option<Value>,
-    /// The closures that were made: what they are is where they stand.
+    /// The closures that were made: what they are is where they are.
     closures: HashMap<Var, (&'a [Var], &'a Body)>,
     left_64_bits: bool,
     outside: bool,

@@ -24,7 +24,7 @@ pub fn run(grid: isize, block: isize, kernel: impl Fn()) {
     }
 }
 
-/// A tensor, the last coordinate fastest. What lies outside reads as 0 and is not written.
+/// A tensor, the last coordinate fastest. What is outside reads as 0 and is not written.
 pub struct Tensor<T> {
     extents: Vec<isize>,
     elements: Vec<Cell<T>>,

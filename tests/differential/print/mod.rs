@@ -37,7 +37,7 @@ struct Printer<'a> {
     depth: usize,
     /// Loops around.
     loops: usize,
-    /// Whether a block with a label stands within the innermost of them: a `break` needs the loop's label there.
+    /// Whether a block with a label is within the innermost of them: a `break` needs the loop's label there.
     labelled: bool,
     /// Whether rustc reads it.
     plain: bool,

@@ -54,7 +54,7 @@ fn mentioned(text: &str, part: Range<usize>) -> Vec<Range<usize>> {
     part.clone().filter(|at| !word(*at)).filter_map(|at| variable(text, at)).collect()
 }
 
-/// What stands between the end of the statement and the end of its block.
+/// What is between the end of the statement and the end of its block.
 fn scope(text: &str, within: usize) -> Option<Range<usize>> {
     let (mut depth, mut end) = (0, None);
     for (at, byte) in text.bytes().enumerate().skip(within) {

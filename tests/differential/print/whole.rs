@@ -62,7 +62,7 @@ impl Printer<'_> {
     /// `('b1: loop { .. })`
     pub fn loop_value(&mut self, label: usize, body: &[Stmt]) -> String {
         let out = std::mem::take(&mut self.out);
-        // The jumps of its own name its label; those that count loops need one where it stands.
+        // The jumps of its own name its label; those that count loops need one where it is.
         let labelled = std::mem::replace(&mut self.labelled, true);
         self.loops += 1;
         self.nested(body);

@@ -245,7 +245,7 @@ mod kernels {
         }
     }
 
-    /// Of packed sequences a warp tells the producer and the consumers which tiles this block of threads has: row, head,
+    /// Of packed sequences a warp publishes to the producer and the consumers which tiles this block of threads has: row, head,
     /// sequence; at the end a row that no sequence has.
     fn tell(
         q_ends: impl Tensor<Elem = i32>,
@@ -486,7 +486,7 @@ mod kernels {
                         lower = rise(1, scores, most, factor);
                     }
                     // The compiler moves no wait for products across this one. Before it their time is that of the maxima; behind it what
-                    // rescales the sums and rounds the weights stands between the exponentials, where it costs nothing.
+                    // rescales the sums and rounds the weights is between the exponentials, where it costs nothing.
                     v_full.at(shown.stage()).wait(shown.phase());
                     wgmma_wait_group(0);
                     release(v_empty, &mut read);
@@ -505,7 +505,7 @@ mod kernels {
                     wgmma_wait_group(0);
                     release(v_empty, &mut read);
                 }
-                // Where there is no room beside, O's rows lie in the place of Q's until they are stored.
+                // Where there is no room beside, O's rows are in the place of Q's until they are stored.
                 let staged = o_smem.tile([DV / W, 64, W], [0, group, 0]);
                 let start = q_first as usize + row + 64 * group;
                 let (o_rows, log_rows) = (o.slice(batch).slice(head), logs.slice(batch).slice(head));
@@ -532,7 +532,7 @@ mod kernels {
     /// 256 there are no registers for it.
     ///
     /// Head `h` of Q, O and `logs` reads head `h * HK / HQ` of K and V. With `PACKED` the one batch holds all sequences,
-    /// one after another: sequence `z` is rows `ends[z]..ends[z + 1]`. The last query of a sequence stands at its last key.
+    /// one after another: sequence `z` is rows `ends[z]..ends[z + 1]`. The last query of a sequence is at its last key.
     #[tiled_kernel(
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, BM = 64 * CONSUMERS, BN = 128, STAGES = 2,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },

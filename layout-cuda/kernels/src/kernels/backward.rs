@@ -12,7 +12,7 @@
 //!
 //! With `SUMMED` there are 5 products, and the order of the additions to dQ is open. Without it S and dP are computed twice, 7
 //! products, each sum has one order, and the bits are the same in every run. `of_keys` and `of_queries` have one body: some rows stay
-//! (the left operands), others go by (the right ones). The sums lie in memory as the registers of a warpgroup have them.
+//! (the left operands), others go by (the right ones). The sums are in memory as the registers of a warpgroup have them.
 //!
 //! Law: with `o = softmax(SCORE(scale Q Kᵀ)) V` and its weights `w`: `dV[k] = Σ w[q, k] dO[q]`, `dS[q, k] = w[q, k] (dO[q]
 //! · V[k] - D[q])`, `dK[k] = scale Σ dS[q, k] SLOPE Q[q]`, and `dQ[q]` likewise over keys. Heads of Q that share a head of
@@ -615,7 +615,7 @@ mod kernels {
         }
     }
 
-    /// dK and dV. Head `h` of Q reads head `h * HK / HQ` of K and V; the last query stands at the last key. With `PACKED`
+    /// dK and dV. Head `h` of Q reads head `h * HK / HQ` of K and V; the last query is at the last key. With `PACKED`
     /// the one batch holds all sequences, as in `attention`.
     #[tiled_kernel(
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, SUMMED = [true, false], COLUMNS = if D > 96 { D / 2 } else { D }, STAGES = if SUMMED { 2 } else { 3 }, OF_KEYS = true,

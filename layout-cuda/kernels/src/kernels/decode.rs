@@ -10,7 +10,7 @@
 //! `combine`: the parts of all splits, each by what its sum is worth beside all
 //! ```
 //!
-//! Law: the result is that of `attention` for sequence `b` with keys `0..lengths[b]`; the last query stands at the last
+//! Law: the result is that of `attention` for sequence `b` with keys `0..lengths[b]`; the last query is at the last
 //! key. A length is clamped to the keys that K has room for, and a page's number to the pages that there are, so nothing
 //! outside is read. Which keys a split has depends on `span` alone, so a sequence's result does not depend on the others. Splits are
 //! weighed by their logarithms, which are float32: within 2⁻²² `|log|` of their size.
@@ -22,7 +22,7 @@ pub use kernels::{combine, decode};
 
 #[tiled_kernels(open = decode_with, functions = attention_scores)]
 mod kernels {
-    /// One thread starts the loads of a block of keys and values into a stage, `CHUNK` rows at a time, which lie in one
+    /// One thread starts the loads of a block of keys and values into a stage, `CHUNK` rows at a time, which are in one
     /// page.
     fn load(
         (k, v, pages, sequence, group): (

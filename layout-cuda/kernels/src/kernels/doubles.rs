@@ -62,7 +62,7 @@ pub fn dgemm<const M: usize, const N: usize, const K: usize, const D: usize, con
     let mut a_now = mma.load_a(&a_smem.tile([WM, MK], [warp_row, 0]));
     let mut b_now = mma.load_b(&b_smem.tile([MK, WN], [0, warp_col]));
     for block in 0..blocks {
-        // The last stages are loaded with the first again, which no product reads: no condition stands between the products.
+        // The last stages are loaded with the first again, which no product reads: no condition is between the products.
         let ahead = (block + STAGES - 1) % blocks;
         let (a_ahead, b_ahead) = (a.tile([BM, BK], [row, ahead]), b.tile([BK, BN], [ahead, col]));
         let free = (block + STAGES - 1) % STAGES;

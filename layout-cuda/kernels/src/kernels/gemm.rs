@@ -252,7 +252,7 @@ mod products {
 
     /// `C = EPILOGUE(A B)`, element by element. The function is given the sum, the elements of `columns`, `rows` and
     /// `beside` at its coordinates, and `scale`. A tensor that `BY_COLUMN`, `BY_ROW` and `BESIDE` say is not read may be
-    /// empty. Sums are float32, or `i32` for `i8`. Operands lie as `gemm` requires.
+    /// empty. Sums are float32, or `i32` for `i8`. Operands are as `gemm` requires.
     #[tiled_kernel(
         T = [bf16, f16, i8], U = [bf16, f16, e4m3], V = [bf16, f16, f32], S = [f32, i32],
         EPILOGUE = [bias_gelu, plus, silu_times, scaled, scaled_both],

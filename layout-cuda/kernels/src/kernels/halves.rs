@@ -7,7 +7,7 @@
 //!     products of 16 x 8 x 16
 //! ```
 //!
-//! For speed: lines of shared memory are swizzled, so that the eight rows of 16 bytes that `ldmatrix` reads at once lie in all 32 banks,
+//! For speed: lines of shared memory are swizzled, so that the eight rows of 16 bytes that `ldmatrix` reads at once are in all 32 banks,
 //! whichever mode of an operand is contiguous. Three stages are 48 KiB, and two blocks share a multiprocessor of each card; while one
 //! waits for its fragments the other multiplies. Blocks that run at the same time make a rectangle of C, so that they share rows of A and
 //! columns of B in L2.
@@ -62,7 +62,7 @@ pub fn hgemm<T, const M: usize, const N: usize, const K: usize>(
         async_copy_wait_group(STAGES - 2);
         // The stage is there for all warps, and none reads the one that is filled next.
         barrier();
-        // The last stages are filled with the first blocks again, which no product reads: no condition stands between the products.
+        // The last stages are filled with the first blocks again, which no product reads: no condition is between the products.
         let (ahead, free) = ((block + STAGES - 1) % blocks, (block + STAGES - 1) % STAGES);
         let a_tile = a.tile([BM, BK], [row, ahead]).vectorize(a_vector);
         let b_tile = b.tile([BK, BN], [ahead, col]).vectorize(b_vector);

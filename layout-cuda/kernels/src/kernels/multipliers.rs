@@ -10,10 +10,10 @@
 //!
 //! A product reads three registers, and reads of one bank in a cycle cost a cycle each beyond the first. So an element of A
 //! stays in the operand cache from one product to the next, and at the end of a row the element of B does: then two
-//! registers are read, and a sum lies in another bank than its element of B. `opt_level = 1` makes ptxas keep to this
+//! registers are read, and a sum is in another bank than its element of B. `opt_level = 1` makes ptxas keep to this
 //! order; at its default level it takes another, which is slower (tests/registers.rs reads the code for it).
 //!
-//! A stays row-major in shared memory, so four k of a row are one vector. Rows that a warp reads at once lie in different
+//! A stays row-major in shared memory, so four k of a row are one vector. Rows that a warp reads at once are in different
 //! banks: their pitch is 4 elements more than a multiple of 32, or TMA swizzles them.
 
 use layout_cuda::tiled_kernels;
@@ -54,8 +54,8 @@ mod products {
         }
     }
 
-    /// Moves the sums to other registers, by adding zero. Four sums that are stored as a vector lie in neighbouring
-    /// registers. If they did from the start, a sum would lie in the bank of its element of B.
+    /// Moves the sums to other registers, by adding zero. Four sums that are stored as a vector are in neighbouring
+    /// registers. If they did from the start, a sum would be in the bank of its element of B.
     fn move_sums(mut acc: View<f32, Write>) {
         for row in unroll(0..acc.dim(0)) {
             for col in unroll(0..acc.dim(1)) {
@@ -203,7 +203,7 @@ mod products {
     }
 
     /// The same, fed by TMA: no thread spends an instruction on copies. A stage of A is slabs of 32 `k`, swizzled; a slice
-    /// of 16 lies in one of them. Without slices two blocks share a multiprocessor.
+    /// of 16 is in one of them. Without slices two blocks share a multiprocessor.
     #[tiled_kernel(
         SLICES = [1, 8], BM = [128, 64], BN = [128, 64], BK = [32, 128], WM = 64, WN = 64,
         STAGES = 3, UNROLL = 4, AFTER = 0,

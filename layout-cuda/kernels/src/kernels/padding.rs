@@ -61,7 +61,7 @@ mod padding {
     }
 
     /// `out[j, i] = x[i, j]`: a tile of 64 by 64, the rows of the shared copy one element longer than the tile, so that its
-    /// columns lie in different banks.
+    /// columns are in different banks.
     #[tiled_kernel(
         T = [f32, e4m3, f64],
         block = [256],

@@ -42,7 +42,7 @@ mod functions {
         score
     }
 
-    /// In which unit `SCORE` takes and gives scores, the same for all heads, and what a head's `SCORE` is told as its strength.
+    /// In which unit `SCORE` takes and gives scores, the same for all heads, and what a head's `SCORE` is given as its strength.
     fn as_it_is(_head: i32, strength: f32) -> (f32, f32) {
         (1.0, strength)
     }

@@ -7,9 +7,9 @@
 //!     products of 16 x 8 x 8 of those that it loaded the step before
 //! ```
 //!
-//! For speed: a step's copies and loads stand between products that need neither. The barrier of a stage stands before its
+//! For speed: a step's copies and loads are between products that need neither. The barrier of a stage is before its
 //! last products, so the next stage's first fragments are loaded behind them. Rows of A in shared memory are 4 elements
-//! longer than necessary, rows of B 8: so the 32 elements that a warp reads at once lie in 32 banks.
+//! longer than necessary, rows of B 8: so the 32 elements that a warp reads at once are in 32 banks.
 //!
 //! Operands may be wider than the product, so that rows of any length can be copied by vectors: A by up to 3 columns of
 //! zeros, B by up to 3 columns of anything. Of a narrower B whole tiles of C are computed.
@@ -61,7 +61,7 @@ pub fn tensor_core<const M: usize, const N: usize, const K: usize, const D: usiz
     a_reg.tile([WM / 16, 4], [0, 0]).copy_from(&mma.load_a(&a_first));
     b_reg.tile([WN / 8, 2], [0, 0]).copy_from(&mma.load_b(&b_first));
     for block in 0..blocks {
-        // The last stages are loaded with the first again, which nobody reads: no condition stands between the products.
+        // The last stages are loaded with the first again, which nobody reads: no condition is between the products.
         let ahead = (block + STAGES - 1) % blocks;
         let (a_ahead, b_ahead) =
             (a.tile([BM, BK], [block_idx.y, ahead]), b.tile([BK, BN], [ahead, block_idx.x]));

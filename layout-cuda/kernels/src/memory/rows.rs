@@ -182,7 +182,7 @@ fn in_steps(
 }
 
 /// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of more than 524288 elements are read
-/// twice. Matrices lie by rows, without gaps.
+/// twice. Matrices are by rows, without gaps.
 ///
 /// # Errors
 /// Shapes that disagree, and those of a launch.
@@ -232,7 +232,7 @@ pub fn softmax(
 }
 
 /// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of
-/// more than 524288 elements are read thrice. Matrices lie by rows, without gaps.
+/// more than 524288 elements are read thrice. Matrices are by rows, without gaps.
 ///
 /// # Errors
 /// Shapes that disagree, and those of a launch.

@@ -86,12 +86,12 @@ impl Heads {
         Ok(Heads { queries: all, keys: own })
     }
 
-    /// How the heads of the queries lie: (head of the keys, place in its group).
+    /// How the heads of the queries are laid out: (head of the keys, place in its group).
     pub fn queries(&self) -> &Distributed {
         &self.queries
     }
 
-    /// How the heads of the keys and values lie.
+    /// How the heads of the keys and values are.
     pub fn keys(&self) -> &Distributed {
         &self.keys
     }

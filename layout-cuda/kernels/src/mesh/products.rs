@@ -107,7 +107,7 @@ pub(super) fn multiply_rows<T: Element>(
     let plan = Plan::of(&product, machine, None, None);
     if [plan.a, plan.b, plan.c].iter().any(|place| *place != Place::Here) {
         let why = format!("a product of {m} x {n} x {k} whose operands have to be moved first; pad them");
-        return Err(MeshError::ViolatedPromise { by: why });
+        return Err(MeshError::Broken { by: why });
     }
     for part in &plan.parts {
         let (at, wide) = (part.rows.clone(), part.columns.clone());
@@ -118,7 +118,7 @@ pub(super) fn multiply_rows<T: Element>(
         let right = b.part(own(b, 0, wide.start), [part.depth[1], wide.len()], b.strides())?;
         let (start, strides) = (own(c, into + at.start, part.into.start), c.strides());
         let mut target = c.part_mut(start, [at.len(), part.into.len()], strides)?;
-        // Blocks that take one tile after the other are told how many there may be.
+        // Blocks that take one tile after the other are given how many there may be.
         let fewer = machine.multiprocessors.saturating_sub(left).max(1) as i64;
         let set = part.set.clone().map(|set| match part.kernel {
             Kernel::Gemm if left > 0 => set.with("SMS", ParamValue::Int(fewer)),

@@ -23,7 +23,7 @@ impl Precision {
     }
 }
 
-/// How a matrix lies in memory: its shape and its strides, in elements.
+/// How a matrix is in memory: its shape and its strides, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matrix {
     /// Rows and columns.

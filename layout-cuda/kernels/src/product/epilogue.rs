@@ -106,7 +106,7 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
     epilogue.fits([m, n])?;
     let device = stream.device();
     let machine = Machine::of(device);
-    // Where the operands have to lie is what it is without an epilogue. All of C is one launch, and the threads store a C that TMA cannot.
+    // Where the operands have to be is what it is without an epilogue. All of C is one launch, and the threads store a C that TMA cannot.
     let result = if operand.bytes() == 2 { operand } else { result };
     let plan = Plan::of(&Product { result, ..product }, machine, Some(Kernel::Gemm), None);
     let units = 16 / size_of::<U>();

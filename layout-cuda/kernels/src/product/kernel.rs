@@ -10,7 +10,7 @@ use layout_cuda::{
 use std::fmt;
 use std::str::FromStr;
 
-/// The names, what they stand for, and the kernels; of a kernel with another parameter than its first, its own name.
+/// The names, what they represent, and the kernels; of a kernel with another parameter than its first, its own name.
 macro_rules! kernels {
     ($($(#[$words:meta])* $name:ident = $($kernel:ident)::+ $(as $own:literal, $parameter:ident = $value:literal)?;)*) => {
         /// Which kernel multiplies.
@@ -128,7 +128,7 @@ impl Kernel {
         }
     }
 
-    /// Runs the kernel on the simulator and tells what it found and counted. Takes row-major matrices of the simulator's
+    /// Runs the kernel on the simulator and says what it found and counted. Takes row-major matrices of the simulator's
     /// device.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ impl From<Kernel> for Options<'_> {
 /// float32; of float64 with sums in float64.
 ///
 /// # Errors
-/// Shapes that disagree, matrices that lie otherwise than the kernel takes them, a device without memory for what has to be
+/// Shapes that disagree, matrices that are otherwise than the kernel takes them, a device without memory for what has to be
 /// moved, or what NVRTC, the driver or the simulator say. Nothing has run where the arguments do not fit.
 ///
 /// ```

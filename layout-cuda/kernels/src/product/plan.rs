@@ -1,4 +1,4 @@
-//! Which kernels make a product, on which parts of it, and where the matrices lie meanwhile: [`Plan::of`] answers all of it.
+//! Which kernels make a product, on which parts of it, and where the matrices are meanwhile: [`Plan::of`] answers all of it.
 //!
 //! Law: the parts cover C, each element once; an operand that is moved is padded with zeros, so that the product is the same.
 //! Nothing is launched here, and nothing but the description, the machine and what the caller asks for is looked at.
@@ -33,10 +33,10 @@ const FEW: usize = 4;
 /// What a set has otherwise than the attribute's first.
 type Changes = &'static [(&'static str, usize)];
 
-/// A kernel's tile of K where its parameters do not tell.
+/// A kernel's tile of K where its parameters do not determine it.
 const DEPTH: usize = 32;
 
-/// Where a matrix lies while the kernels run.
+/// Where a matrix is while the kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Where it is.
@@ -73,11 +73,11 @@ pub struct Part {
 /// A product in launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Where A lies.
+    /// Where A is.
     pub a: Place,
-    /// Where B lies.
+    /// Where B is.
     pub b: Place,
-    /// Where C lies; from another place it is copied in the end.
+    /// Where C is; from another place it is copied in the end.
     pub c: Place,
     /// The launches, in order.
     pub parts: Vec<Part>,
@@ -271,7 +271,7 @@ impl Planner<'_> {
     }
 
     /// In place, but for operands whose rows are odd; a few last rows and columns by kernels of their own wherever that is
-    /// a wave less. C is written where it lies.
+    /// a wave less. C is written where it is.
     fn by_lines(&self, kernel: Kernel) -> Plan {
         let [m, n, k] = self.product.extents();
         let place = |matrix: &Matrix| match vectors_fit(matrix) && matrix.shape[1].is_multiple_of(VECTOR) {
@@ -359,7 +359,7 @@ impl Planner<'_> {
         if in_place && n == self.written(n) { Place::Here } else { moved([m, self.written(n)], bytes) }
     }
 
-    /// How the operands lie, as the kernels' parameters say it.
+    /// How the operands are laid out, as the kernels' parameters say it.
     fn modes(&self) -> [(&'static str, ParamValue); 2] {
         let Product { a, b, .. } = self.product;
         [("A_MODE", number(a.along())), ("B_MODE", number(b.along()))]

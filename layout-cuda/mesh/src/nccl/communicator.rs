@@ -1,6 +1,6 @@
 //! One rank's communicator.
 //!
-//! Law: a call is made only after all ranks of the group have told each other that they make the same one; the memory that it
+//! Law: a call is made only after all ranks of the group have announced to each other that they make the same one; the memory that it
 //! reads and writes is that of views that it borrows, ordered by cudarc's events like any launch's.
 
 use super::library::{Comm, Config, Nccl, UniqueId, nccl};
@@ -105,7 +105,7 @@ impl Communicator {
         // The handle is whole even if a holder of the lock panicked.
         let comm = self.comm.lock().unwrap_or_else(PoisonError::into_inner);
         match comm.is_null() {
-            true => Err(MeshError::ViolatedPromise { by: "the communicator was aborted".into() }),
+            true => Err(MeshError::Broken { by: "the communicator was aborted".into() }),
             false => call(nccl()?, *comm),
         }
     }
@@ -189,7 +189,7 @@ impl Communicator {
     /// The same of addresses: (peer, address, bytes).
     ///
     /// # Safety
-    /// - So many bytes lie there until the stream has done it; nobody else writes what is sent meanwhile, or touches what is
+    /// - So many bytes are there until the stream has done it; nobody else writes what is sent meanwhile, or touches what is
     ///   received.
     pub(crate) unsafe fn exchange_at(
         &self,

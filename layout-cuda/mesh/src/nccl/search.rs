@@ -1,4 +1,4 @@
-//! Where NCCL may lie.
+//! Where NCCL may be.
 //!
 //! Law: what `LAYOUT_NCCL` names alone, if it is set; else the loader's own names, then the folders of pip, conda and the
 //! toolkit that [`trusted`] lets code be loaded from. Nothing but folders is read.

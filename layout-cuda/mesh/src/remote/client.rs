@@ -47,7 +47,7 @@ impl Remote {
         let start = Instant::now();
         let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let failed = |why: String| MeshError::Rendezvous { address: address.clone(), why };
-        // Why it is not in yet. What rank 0 said tells more than that it is gone since, and a try that the limit cuts short tells nothing.
+        // Why it is not in yet. What rank 0 said says more than that it is gone since, and a try that the limit cuts short says nothing.
         let (mut why, mut said) = (None, false);
         loop {
             let rest = limit.saturating_sub(start.elapsed());
@@ -80,12 +80,12 @@ impl Remote {
         let mut place = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         let stream = match &mut *place {
             Ok(stream) => stream,
-            Err(error) => return Err(MeshError::ViolatedPromise { by: error.to_string() }),
+            Err(error) => return Err(MeshError::Broken { by: error.to_string() }),
         };
         let bytes = message.0.len() as u64;
         if bytes > LONG {
             let why = format!("{bytes} bytes between processes of simulators, which take {LONG} at once");
-            return Err(MeshError::ViolatedPromise { by: why });
+            return Err(MeshError::Broken { by: why });
         }
         // The board answers within the limit; it has as long again for the way.
         let patience = limit.saturating_mul(2).max(Duration::from_millis(100));
@@ -109,7 +109,7 @@ impl Remote {
             .bytes(&post.bytes);
         let answer = self.request(&message, self.limit)?;
         let mut reader = Reader(&answer);
-        let broken = |by: String| MeshError::ViolatedPromise { by };
+        let broken = |by: String| MeshError::Broken { by };
         match reader.number() {
             Some(DONE) => {
                 let mut posts = || {
@@ -141,7 +141,7 @@ impl Remote {
         let mut reader = Reader(&answer);
         match reader.number() {
             Some(DONE) => None,
-            _ => Some(MeshError::ViolatedPromise { by: reader.text().unwrap_or_default() }),
+            _ => Some(MeshError::Broken { by: reader.text().unwrap_or_default() }),
         }
     }
 

@@ -172,7 +172,7 @@ impl Door {
         }
     }
 
-    /// Lets a rank in, and does what it asks for in a thread of its own; or tells why not.
+    /// Lets a rank in, and does what it asks for in a thread of its own; or says why not.
     fn opened_to(self: &Arc<Door>, mut stream: TcpStream, guest: Guest) {
         let rank = guest.rank;
         if let Err((kind, why)) = self.admit(&guest) {
@@ -250,7 +250,7 @@ impl Door {
                 ASKS => status(board.broken()),
                 FAIL => {
                     let by = reader.text().ok_or_else(wrong)?.chars().take(WORDS).collect();
-                    board.fail(MeshError::ViolatedPromise { by });
+                    board.fail(MeshError::Broken { by });
                     status(None)
                 }
                 FAREWELL => {

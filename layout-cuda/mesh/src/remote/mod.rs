@@ -8,9 +8,9 @@
 //!        ◄── answer
 //! ```
 //!
-//! Law: a connection stands for its rank: what is read from it is posted in the rank's name, and a connection that closes
+//! Law: a connection represents its rank: what is read from it is posted in the rank's name, and a connection that closes
 //! without a farewell is a rank that was lost. No message is trusted: what is no request closes the connection. Whoever comes and
-//! does not belong here is told why, and delays nobody. Who has the token, where there is one, is a rank: a rank can end the world
+//! does not belong here gets the reason, and delays nobody. Who has the token, where there is one, is a rank: a rank can end the world
 //! and choose what the others compute, as the program itself can.
 
 mod client;

@@ -26,7 +26,7 @@ impl<T: Element> Collected<T> {
     pub(super) fn new(plan: &Reshard, member: &Member, stream: &Stream) -> Result<Collected<T>> {
         let group = member.split(plan.groups())?;
         let (kind, own) = (plan.collective(), member.rank());
-        // Within a group the transfers to one rank stand in the order of the terms and then of the senders; so they do here.
+        // Within a group the transfers to one rank are in the order of the terms and then of the senders; so they do here.
         let mut sent: Vec<&Transfer> =
             plan.transfers().iter().filter(|transfer| transfer.from == own).collect();
         let mut received: Vec<&Transfer> =

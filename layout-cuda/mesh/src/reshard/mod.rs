@@ -1,7 +1,7 @@
 //! `Resharding`: a plan of the algebra, carried out: packed, sent, unpacked.
 //!
 //! Law: afterwards each rank's target is what [`Reshard::apply`] says of the ranks' sources. Where a rank's tensors are not those of
-//! the plan, every rank is told, before anything is sent.
+//! the plan, every rank gets an error, before anything is sent.
 
 mod collective;
 mod pairs;
@@ -110,7 +110,7 @@ impl Resharding {
     /// With no messages between GPUs of one process that reach one another's memory: each reads what it gets there, by kernels, and
     /// nothing is packed. Elsewhere it is what it is without this. The same on every rank.
     ///
-    /// Sources have to lie in memory of the device's pool, as every [`layout_cuda::Tensor`] does; other GPUs do not reach what
+    /// Sources have to be in memory of the device's pool, as every [`layout_cuda::Tensor`] does; other GPUs do not reach what
     /// another library allocated.
     #[must_use]
     pub fn by_reading(mut self) -> Resharding {

@@ -47,7 +47,7 @@ struct Lent<T>(ManuallyDrop<CudaSlice<T>>);
 
 impl<T> Lent<T> {
     /// # Safety
-    /// - So many elements lie there until this is dropped and the stream has done what uses them.
+    /// - So many elements are there until this is dropped and the stream has done what uses them.
     unsafe fn new(stream: &Arc<CudaStream>, address: u64, len: usize) -> Lent<T> {
         // SAFETY: as the caller promises; it is never freed.
         Lent(ManuallyDrop::new(unsafe { stream.upgrade_device_ptr(address, len) }))
@@ -89,7 +89,7 @@ fn driver(error: DriverError) -> MeshError {
 /// Copies a piece by rows, those of its longest other mode at once.
 ///
 /// # Safety
-/// - The piece lies at both addresses, as of [`copy_lines`].
+/// - The piece is at both addresses, as of [`copy_lines`].
 unsafe fn copy<T: Element>(stream: &CudaStream, piece: &Piece, from: u64, to: u64) -> Result<()> {
     let modes = piece.source.leaves().zip(piece.target.leaves());
     let mut modes: Vec<[usize; 3]> = modes
@@ -164,7 +164,7 @@ impl Reached {
     /// Brings what one rank has for this one.
     ///
     /// # Safety
-    /// - A source of the plan lies at the first address, and so many elements of a target at the second one, until the stream has
+    /// - A source of the plan is at the first address, and so many elements of a target at the second one, until the stream has
     ///   done it; nobody writes the one or touches the other meanwhile.
     unsafe fn take<T: Element>(
         &self,

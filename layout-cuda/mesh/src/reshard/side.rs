@@ -57,7 +57,7 @@ impl<T: Element> Side<T> {
         self.len * size_of::<T>()
     }
 
-    /// Where the message lies on a GPU, whose tensor begins at this address: work on the stream comes after the buffer's users.
+    /// Where the message is on a GPU, whose tensor begins at this address: work on the stream comes after the buffer's users.
     pub(super) fn address(&self, stream: &Stream, tensor: u64) -> Result<u64> {
         let buffer = self.buffer.as_ref().map(Tensor::view);
         let lent = buffer.as_ref().map(|buffer| buffer.read_on(stream)).transpose()?.flatten();

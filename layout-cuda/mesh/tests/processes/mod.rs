@@ -27,7 +27,7 @@ pub fn port() -> u16 {
     ports.find(free).expect("a port of a thousand")
 }
 
-/// What a launcher tells one of several processes; here, of threads that each take themselves for one.
+/// What a launcher gives one of several processes; here, of threads that each take themselves for one.
 pub fn told(rank: usize, size: usize, port: u16) -> HashMap<&'static str, String> {
     HashMap::from([
         ("RANK", rank.to_string()),
@@ -38,7 +38,7 @@ pub fn told(rank: usize, size: usize, port: u16) -> HashMap<&'static str, String
     ])
 }
 
-/// The world of a process that was told this, and something else.
+/// The world of a process that was given this, and something else.
 pub fn process_with(told: HashMap<&'static str, String>, other: &[(&'static str, &str)]) -> Result<World> {
     World::process_of(&|name| {
         let other = other.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());

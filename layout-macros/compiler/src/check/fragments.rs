@@ -13,7 +13,7 @@ use crate::program::{Access, MatrixSource, Signal, Statement, StatementKind, Val
 use crate::view::View;
 
 impl Lower {
-    /// A left operand in registers, four for each 32 bytes of `k`; its rows; its `k`. An f32 is rounded to tf32 where it lies.
+    /// A left operand in registers, four for each 32 bytes of `k`; its rows; its `k`. An f32 is rounded to tf32 where it is.
     pub(super) fn fragments(
         &mut self,
         view: &View,

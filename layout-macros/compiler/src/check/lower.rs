@@ -1,4 +1,4 @@
-//! The walk from tiles to elements: statements and values, with the facts that hold where they stand.
+//! The walk from tiles to elements: statements and values, with the facts that hold where they are.
 //!
 //! Invariant: `facts` holds exactly what the enclosing guards and loops promise at the current statement.
 
@@ -193,7 +193,7 @@ impl Lower {
             Value::Compare(comparison) => Value::Compare(comparison.clone()),
             Value::Load(access) => {
                 let mut load = self.element(access)?;
-                // Who says what lies beyond the edge means to read there.
+                // Who says what is beyond the edge means to read there.
                 load.direct &= access.view.pad.is_none();
                 Value::Load(Box::new(load))
             }

@@ -148,7 +148,7 @@ impl Lower {
         let modes = [(r / atoms[0], vec![atoms[0] * rows, 0]), (c / atoms[1], vec![0, atoms[1] * columns])];
         let from = source.rearrange(&shift, &modes);
         let from = self.index(origin, from)?;
-        // The last element of each row, which lies along K, or along the other mode where columns are received.
+        // The last element of each row, which is along K, or along the other mode where columns are received.
         let mut end = shift.clone();
         let contiguous = usize::from(!transposed);
         let last = end[contiguous].plus(width - 1);

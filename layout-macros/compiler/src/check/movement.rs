@@ -18,7 +18,7 @@ use crate::specialise::{TileAccess, TileOperation, thread_coordinates};
 use crate::view::View;
 use layout_core::Layout;
 
-/// What stands inside a nest of loops, given the coordinates.
+/// What is inside a nest of loops, given the coordinates.
 pub(super) type Element<'a> = dyn FnMut(&mut Lower, &[Index], &mut Out) -> Result<(), Failed> + 'a;
 
 const COUNTERS: [&str; 5] = ["i", "j", "l", "m", "n"];
@@ -180,7 +180,7 @@ impl Lower {
         let extents = self.extents(target, origin)?;
         let mut pieces = count(&extents);
         self.nest(&extents, true, origin, out, &mut |this, coordinates, out| {
-            // The modes of one element may stand elsewhere on the other side.
+            // The modes of one element may be elsewhere on the other side.
             let mut rest =
                 (0..target.rank()).filter(|mode| !unit(target, *mode)).map(|mode| &coordinates[mode]);
             let other: Vec<Index> = (0..source.rank())
@@ -287,7 +287,7 @@ impl Lower {
     }
 
     /// Moves the vector at a coordinate, in the widest pieces that both sides allow. One that an edge may cut is moved whole where
-    /// it lies inside, and in pieces where it does not. Gives how many pieces it is at most.
+    /// it is inside, and in pieces where it does not. Gives how many pieces it is at most.
     fn vector(
         &mut self,
         destination: (&View, &[Index]),

@@ -169,7 +169,7 @@ impl Lower {
         Ok(Boxes { map: map as u32, parts })
     }
 
-    /// The boxes that a tile is cut into, and how one lies in the shared view.
+    /// The boxes that a tile is cut into, and how one is in the shared view.
     fn shape_of_box(
         &mut self,
         (global, shared): (&View, &View),

@@ -2,7 +2,7 @@
 //! not possible.
 //!
 //! Law: the elements and their places stay the same. Only two things may change: which thread of a block copy moves which
-//! element, and how many it moves at once. A barrier stands between the copy and its readers in any case.
+//! element, and how many it moves at once. A barrier is between the copy and its readers in any case.
 
 use super::lower::{Failed, Lower};
 use super::movement::{power_of_two, unit};
@@ -139,7 +139,7 @@ fn vectors(view: &View, mode: usize, width: i64) -> Result<View, IndexOverflow> 
     view.vectorize(&lanes, &mut |extent, by| extent.exact_div(by).ok_or(IndexOverflow))
 }
 
-/// The same elements in vectors of `width` instead of the view's own, where those lie side by side.
+/// The same elements in vectors of `width` instead of the view's own, where those are adjacent.
 fn split(view: &View, mode: usize, width: i64) -> Option<View> {
     let mut view = view.clone();
     let own = &mut view.modes[mode];

@@ -10,7 +10,7 @@
 //! few others do, and all but one or two of its threads have whole vectors only.
 //!
 //! A second text costs registers. So a thread's own copy has it only where it gains: the test takes every mask away, and
-//! the pieces become half as many or the copy stands in a loop.
+//! the pieces become half as many or the copy is in a loop.
 
 use super::lower::{Failed, Lower, Out};
 use super::movement::condition;
@@ -26,7 +26,7 @@ pub(super) const FEW_ROUNDS: i64 = 4;
 /// The same for a thread's own copy, whose tests share terms.
 pub(super) const FEW_PIECES: i64 = 8;
 
-/// Who tests whether its part of a copy lies inside.
+/// Who tests whether its part of a copy is inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     /// The block, for all of its threads.
@@ -67,7 +67,7 @@ impl Lower {
         out.push(Statement { kind: StatementKind::If(all, plain, masked), origin });
     }
 
-    /// The same, in the branches of the statement before where that has the same test: so the loads of several copies stand
+    /// The same, in the branches of the statement before where that has the same test: so the loads of several copies are
     /// together.
     pub(super) fn branch_on(inside: &Mask, plain: Out, masked: Out, origin: Origin, out: &mut Out) {
         if let Some(Statement { kind: StatementKind::If(before, then, otherwise), .. }) = out.last_mut()
@@ -163,7 +163,7 @@ impl Lower {
 }
 
 /// Whether a test is about far edges only. A copy that may begin before the near edge, such as a window of a row that
-/// begins at any address, fails the test almost everywhere, though most of its vectors lie inside.
+/// begins at any address, fails the test almost everywhere, though most of its vectors are inside.
 pub(super) fn ends_only(inside: &Mask) -> bool {
     inside.iter().all(|comparison| comparison.op != BinaryOp::Ge)
 }

@@ -1,7 +1,7 @@
 //! The device functions of `device/`: a kernel's text gets those that it calls, and no other.
 //!
 //! Wrappers that differ little are made by [`super::wrappers`] from templates. A file opens with a comment on the whole.
-//! Every paragraph after that is one function with its comment, and blank lines stand between paragraphs, so a paragraph
+//! Every paragraph after that is one function with its comment, and blank lines are between paragraphs, so a paragraph
 //! can be taken alone. Invariant: no function calls another.
 
 use super::wrappers::{self, paragraphs};

@@ -1,6 +1,6 @@
 //! Index polynomials as C expressions.
 //!
-//! Terms stand in the order in which a person writes them (`block_y * 64 + row`). A dimension or stride that several terms
+//! Terms are in the order in which a person writes them (`block_y * 64 + row`). A dimension or stride that several terms
 //! share is factored out: `(row + 1) * K + k`. A product that makes a whole dimension of a divided one prints as the
 //! dimension: `8 * (K / 8)` is `K`.
 //!
@@ -66,7 +66,7 @@ pub(super) struct Scope<'a> {
 /// A part of a product: an atom, or the whole dimension or stride of an atom that holds a quotient of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Factor {
-    /// Dimensions and strides stand after everything else.
+    /// Dimensions and strides are after everything else.
     size: bool,
     atom: AtomId,
     whole: bool,
@@ -429,7 +429,7 @@ fn constant(value: i64) -> Typed {
     Typed { expression: types::integer(value), width, range, short: false }
 }
 
-/// The absolute value of a coefficient; that of the least number is natural only, and stands where numbers wrap.
+/// The absolute value of a coefficient; that of the least number is natural only, and is where numbers wrap.
 fn magnitude(coefficient: i64) -> Typed {
     match coefficient.checked_abs() {
         Some(magnitude) => constant(magnitude),

@@ -195,7 +195,7 @@ impl Emitter<'_> {
     }
 
     /// Binds CUDA's index registers, which are unsigned, to `int`s: index arithmetic may be negative. Where warpgroups
-    /// multiply, the compiler is told that a warp is of one warpgroup: so matrix descriptors stay in uniform registers.
+    /// multiply, the text says so that the compiler sees that a warp is of one warpgroup: so matrix descriptors stay in uniform registers.
     fn registers(&mut self) {
         let mut used: BTreeSet<(Special, u32)> = BTreeSet::new();
         let mut group = None;
@@ -278,7 +278,7 @@ impl Emitter<'_> {
                 Space::Local => locals.push(place),
             }
         }
-        // Places of branches that exclude each other lie in one another's memory.
+        // Places of branches that exclude each other are in one another's memory.
         let ends = shared.iter().map(|((from, _), place)| {
             let facts = self.tables.place(*place);
             (u64::from(*from), u64::from(*from) + facts.len * u64::from(facts.elem.bytes()))

@@ -219,7 +219,7 @@ const CUDA: &str = "\
     uint4 longlong2 ushort2 dim3 uint3 clock clock64 printf malloc free memcpy memset assert trap size_t \
     ptrdiff_t";
 
-/// Whether NVRTC declares the name: CUDA's functions, types and constants are told by how they begin, C's types by how they
+/// Whether NVRTC declares the name: CUDA's functions, types and constants are recognised by how they begin, C's types by how they
 /// end, functions of numbers by their name for f64, from which that for f32 follows.
 fn is_declared(name: &str) -> bool {
     let double = name.strip_suffix('f').unwrap_or(name);

@@ -1,8 +1,8 @@
 //! Where a local array is declared: in the innermost statement list that holds every use of it.
 //!
-//! A local place lives as long as the thread. So its declaration may stand inside a loop only where a round never reads
+//! A local place lives as long as the thread. So its declaration may be inside a loop only where a round never reads
 //! what an earlier round wrote: where the loop's body writes every element before it reads one. Law: with the arrays
-//! declared where this says, each read gives the element that was written last, as if all stood at the function's head.
+//! declared where this says, each read gives the element that was written last, as if all was at the function's head.
 
 use crate::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::program::{

@@ -52,7 +52,7 @@ pub(super) fn head(head: &str, condition: &Expression, room: usize) -> Vec<Strin
     lines.collect()
 }
 
-/// The operands of the outermost `&&`s, each as it stands there.
+/// The operands of the outermost `&&`s, each as it is there.
 fn conjuncts(condition: &Expression, out: &mut Vec<String>) {
     if let Expression::Infix(BinaryOp::And, left, right) = condition {
         conjuncts(left, out);

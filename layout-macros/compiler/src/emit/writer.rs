@@ -38,12 +38,12 @@ impl Writer {
         }
     }
 
-    /// The lines that follow stand one level deeper.
+    /// The lines that follow are one level deeper.
     pub(super) fn indent(&mut self) {
         self.depth += 1;
     }
 
-    /// The lines that follow stand one level less deep.
+    /// The lines that follow are one level less deep.
     pub(super) fn dedent(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }

@@ -13,9 +13,9 @@ wire! {
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum RemarkKind {
-        /// Fewer elements move at once than were asked for, or than lie side by side.
+        /// Fewer elements move at once than were asked for, or than are adjacent.
         Narrowed,
-        /// A condition that is not proved stands around it.
+        /// A condition that is not proved is around it.
         Masked,
         /// A copy that was to be asynchronous is not.
         Synchronous,

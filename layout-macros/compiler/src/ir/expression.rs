@@ -14,7 +14,7 @@ wire! {
     pub struct ExprId(pub u32);
 }
 wire! {
-    /// An element type, or a type parameter that stands for one.
+    /// An element type, or a type parameter that represents one.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum TypeRef {
         /// An element type.
@@ -101,7 +101,7 @@ wire! {
     }
 }
 wire! {
-    /// Where a thread stands.
+    /// Where a thread is.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum Special {
         /// `thread_idx`

@@ -42,7 +42,7 @@ wire! {
         pub dims: Vec<String>,
         /// The type parameters of the function, in order; each has a parameter of the same name.
         pub types: Vec<String>,
-        /// The type parameters of nested functions that stand for element types, in order: `fn f<T: Element>(x: View<T, Read>)`. Their
+        /// The type parameters of nested functions that represent element types, in order: `fn f<T: Element>(x: View<T, Read>)`. Their
         /// numbers go on behind those of `types`.
         pub own_types: Vec<String>,
         /// The function's arguments, in order.
@@ -118,7 +118,7 @@ wire! {
         Tensor {
             /// The element type.
             elem: TypeRef,
-            /// How it lies in memory.
+            /// How it is in memory.
             layout: ArgumentLayout,
             /// The extent of each dimension: a dimension, a parameter or a number.
             extents: Vec<ExprId>,
@@ -130,7 +130,7 @@ wire! {
     }
 }
 wire! {
-    /// How a tensor argument lies in memory. Extents of rank 1 to 5.
+    /// How a tensor argument is in memory. Extents of rank 1 to 5.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ArgumentLayout {
         /// `RowMajor<..>`: compact, the last dimension contiguous.
@@ -155,7 +155,7 @@ wire! {
         pub parameters: Vec<LocalId>,
         /// The type of each.
         pub types: Vec<Annotation>,
-        /// Which of them tell what a type parameter of the function stands for: the parameter's place, and the type's in
+        /// Which of them say what a type parameter of the function is for: the parameter's place, and the type's in
         /// [`Kernel::own_types`].
         pub tells: Vec<(u32, u32)>,
         /// The type of the result.
@@ -172,7 +172,7 @@ wire! {
         pub name: String,
         /// Whether it is `let mut`.
         pub mutable: bool,
-        /// Whether it stands for the value of a block, a loop or a function that is left. Wherever it is read it has a
+        /// Whether it represents the value of a block, a loop or a function that is left. Wherever it is read it has a
         /// value: a read without one is never reached.
         pub left: bool,
         /// Where it is bound.

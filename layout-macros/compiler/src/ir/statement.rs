@@ -71,7 +71,7 @@ wire! {
             closed: bool,
             /// `.step_by(step)`.
             step: Option<ExprId>,
-            /// Whether the range stands in `unroll(..)`.
+            /// Whether the range is in `unroll(..)`.
             unroll: bool,
             /// Whether the range is `.rev()`.
             reversed: bool,

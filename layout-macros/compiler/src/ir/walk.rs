@@ -1,6 +1,6 @@
 //! A walk over a kernel's text.
 //!
-//! Law: nothing is skipped. Statements also stand inside expressions: in blocks that are operands, in arguments of calls,
+//! Law: nothing is skipped. Statements also are inside expressions: in blocks that are operands, in arguments of calls,
 //! in conditions and bounds.
 
 use super::{Block, ExprId, ExprKind, Kernel, LocalId, Statement, StatementKind};

@@ -36,7 +36,7 @@ pub struct Access {
     pub origin: Origin,
 }
 
-/// What stands for an element beyond an edge.
+/// What represents an element beyond an edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pad {
     /// A number.

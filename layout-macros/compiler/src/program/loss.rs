@@ -21,7 +21,7 @@ pub struct MissedOptimization {
 }
 
 impl MissedOptimization {
-    /// Of a piece of a copy that is narrowed so and stands under one test for all of it; under none where that is empty.
+    /// Of a piece of a copy that is narrowed so and is under one test for all of it; under none where that is empty.
     pub fn tested(narrowed: &Option<(u32, Reason)>, test: &[Comparison]) -> MissedOptimization {
         let (narrowed, guards) = (narrowed.clone(), test.to_vec());
         MissedOptimization { narrowed, guards, once: !test.is_empty(), synchronous: None }
@@ -56,14 +56,14 @@ pub enum Reason {
         /// Of what it would have to be a multiple.
         by: i64,
     },
-    /// The elements of a vector do not lie side by side.
+    /// The elements of a vector are not side by side.
     Apart {
         /// The place.
         place: PlaceId,
         /// From one to the next, elements; `None` where they are no list.
         stride: Option<Index>,
     },
-    /// The edge of the tensor may lie inside of a vector.
+    /// The edge of the tensor may be inside of a vector.
     Edge {
         /// The place.
         place: PlaceId,

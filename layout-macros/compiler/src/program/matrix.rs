@@ -162,7 +162,7 @@ impl TensorCore {
     /// atoms' layouts are fixed.
     pub fn layout(self, operand: Operand) -> Option<Layout> {
         let atom = match self {
-            // The words of 16 x 8 x 256 bits lie as the elements of TF32 do.
+            // The words of 16 x 8 x 256 bits are as the elements of TF32 do.
             TensorCore::Tf32 | TensorCore::Bits => MmaAtom::m16n8k8_tf32(),
             TensorCore::F64 => MmaAtom::m8n8k4_f64(),
             TensorCore::F64K4 => MmaAtom::m16n8k4_f64(),

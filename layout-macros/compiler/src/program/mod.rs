@@ -10,7 +10,7 @@
 //! | statements and who takes part in them | `statement.rs` |
 //! | what a warp makes together | `collective.rs` |
 //! | atomic operations, their order and scope | `atomic.rs` |
-//! | variables and the memory that elements lie in | `place.rs` |
+//! | variables and the memory that elements are in | `place.rs` |
 //! | one access to it | `access.rs` |
 //! | what an access lost, and why | `loss.rs` |
 //! | operations on more than one element | `operation.rs` |

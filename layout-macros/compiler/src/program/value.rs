@@ -1,6 +1,6 @@
 //! What a thread computes.
 //!
-//! A [`Value`] is evaluated where it stands, each load once; it has no effect. `&&` and `||` evaluate their right side
+//! A [`Value`] is evaluated where it is, each load once; it has no effect. `&&` and `||` evaluate their right side
 //! only where it matters, [`Value::Select`] what it chooses. Arithmetic: integers wrap at their width; shifts take
 //! their count modulo the width; integer division by zero gives an unspecified value and the simulator reports it;
 //! floats are IEEE, where `a * b + c` may be contracted to one rounding on a GPU.

@@ -1,4 +1,4 @@
-//! The one walk over a program: what statements, operations, signals and values hold, in the order in which it stands.
+//! The one walk over a program: what statements, operations, signals and values hold, in the order in which it is.
 //!
 //! Law: nothing is skipped. Whatever is new in the program must be named here, or the code does not compile; each pass that
 //! asks the walk then sees it. Reads come before writes.
@@ -23,7 +23,7 @@ pub enum Part<'a> {
     Argument(u32),
     /// A tensor map, of the plan's.
     Map(u32),
-    /// An index, wherever it stands but in a [`Part::Bound`].
+    /// An index, wherever it is but in a [`Part::Bound`].
     Index(&'a Index),
     /// The index that a variable's declaration gives it.
     Bound(VarId, &'a Index),

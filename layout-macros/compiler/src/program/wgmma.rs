@@ -48,7 +48,7 @@ pub enum MatrixSource {
 }
 
 /// A matrix in shared memory as the descriptor says. With `s` = `swizzle_bytes`, element `(i, k)` (`i` a row of A or a
-/// column of B) lies, before the swizzle, these bytes after the first:
+/// column of B) is, before the swizzle, these bytes after the first:
 ///
 /// - `k_major`: `i % 8 · s + i / 8 · stride_bytes + k · size`;
 /// - else, with `w = s / size`: `i % w · size + i / w · leading_bytes + k % 8 · s + k / 8 · stride_bytes`.

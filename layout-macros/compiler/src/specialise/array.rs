@@ -1,6 +1,6 @@
 //! Arrays: tables of values.
 //!
-//! Law: an array is a value, as in Rust. One that is bound by `let mut` lies in registers (`registers.rs`); read as a whole
+//! Law: an array is a value, as in Rust. One that is bound by `let mut` is in registers (`registers.rs`); read as a whole
 //! it is a copy. An index is proved to be in range, or refused: Rust would panic there, and a kernel cannot.
 
 use super::datum::StaticValue;

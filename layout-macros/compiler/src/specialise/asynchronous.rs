@@ -186,7 +186,7 @@ impl Evaluator<'_> {
         Ok(StaticValue::Index(rank))
     }
 
-    /// A place that stands for another block's, and the variable that holds that block's rank.
+    /// A place that represents another block's, and the variable that holds that block's rank.
     fn map_shared_rank(&mut self, view: View, rank: &Index, origin: Origin) -> Outcome<StaticValue> {
         let place = self.tables.place(view.place).clone();
         let blocks: u32 = self.cluster.iter().product();

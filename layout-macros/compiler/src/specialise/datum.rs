@@ -42,7 +42,7 @@ pub(super) enum StaticValue {
     TensorCore(TensorCore),
     /// A function of this number, with the names that it sees.
     Function(u32, Rc<HashMap<LocalId, Binding>>),
-    /// `&mut x`: what a name stands for, handed on.
+    /// `&mut x`: what a name represents, handed on.
     Borrowed(Box<Binding>),
     /// What could not be evaluated; its error is already reported.
     Unknown,
@@ -92,7 +92,7 @@ impl StaticValue {
     }
 }
 
-/// What a local name stands for.
+/// What a local name is for.
 #[derive(Clone, Debug)]
 pub(super) enum Binding {
     /// A value that does not change.

@@ -51,7 +51,7 @@ pub(super) struct Failed;
 pub(super) type Outcome<T> = Result<T, Failed>;
 pub(super) type TileStatement = Statement<TileAccess, TileOperation>;
 
-/// The place of code that no statement of the user stands for.
+/// The place of code that no statement of the user is for.
 const NOWHERE: Origin = Origin(u32::MAX);
 
 /// The statements without the marks of [`Evaluator::never_reached`] and the branches that only held one.
@@ -121,7 +121,7 @@ pub(super) struct Evaluator<'k> {
     pub heads: Vec<Vec<(VarId, i64)>>,
     /// The local that each mutable index variable was made for.
     pub owners: HashMap<VarId, LocalId>,
-    /// What the type parameters of the nested functions around stand for, by their places in [`Kernel::own_types`].
+    /// What the type parameters of the nested functions around represent, by their places in [`Kernel::own_types`].
     pub own_types: Vec<Option<Elem>>,
     /// Whether the kernel names elements of arrays at all.
     pub has_elements: bool,
@@ -135,7 +135,7 @@ pub(super) struct Evaluator<'k> {
     pub copies: Vec<(VarId, VarId)>,
     /// Those whose type was found, with their first value.
     pub decided: Vec<(VarId, f64, Elem)>,
-    /// For each `let x;` the variables that it became: they are declared where it stands.
+    /// For each `let x;` the variables that it became: they are declared where it is.
     pub later: HashMap<VarId, Vec<VarId>>,
     /// A promised divisor of each dimension.
     pub dim_divisors: Vec<i64>,
@@ -251,14 +251,14 @@ impl Evaluator<'_> {
         if self.promises.narrow { NARROW_LIMIT } else { WIDE_LIMIT }
     }
 
-    /// Whether a type is a nested function's own of which no argument tells what it is.
+    /// Whether a type is a nested function's own of which no argument determines what it is.
     pub(super) fn is_open(&self, ty: TypeRef) -> bool {
         let TypeRef::Parameter(number) = ty else { return false };
         let own = (number as usize).checked_sub(self.kernel.types.len());
         own.is_some_and(|own| matches!(self.own_types.get(own), Some(None)))
     }
 
-    /// The element type that a type stands for; `None` for `usize` and `isize`. An architecture that the kernel names has
+    /// The element type that a type is for; `None` for `usize` and `isize`. An architecture that the kernel names has
     /// its conversions.
     pub(super) fn elem(&mut self, ty: TypeRef, origin: Origin) -> Outcome<Option<Elem>> {
         let elem = self.named_elem(ty, origin)?;

@@ -102,7 +102,7 @@ impl Evaluator<'_> {
                 Some(constant) => StaticValue::Scalar(Value::Constant(constant), constant.elem),
             };
             self.bindings.insert(local, Binding::Value(number));
-            // Its errors are told; the other rounds have their own.
+            // Its errors are reported; the other rounds have their own.
             if self.block(body).is_err() || self.asked.is_some() {
                 break;
             }

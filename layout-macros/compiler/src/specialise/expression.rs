@@ -220,7 +220,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A function as a value, with the names that are in force where it stands.
+    /// A function as a value, with the names that are in force where it is.
     fn function(&self, number: u32) -> StaticValue {
         StaticValue::Function(number, Rc::new(self.bindings.clone()))
     }

@@ -1,7 +1,7 @@
 //! Elements of tensors in registers: `own[[i]]` of a `local` or of `.to_local()`.
 //!
 //! Law: registers have no addresses. An index made of loops over known numbers has those written out, as an array's element
-//! has; one that is read and known only at run time is compared with each position, and must be shown to lie inside.
+//! has; one that is read and known only at run time is compared with each position, and must be shown to be inside.
 
 use super::array::MAX_COMPARED;
 use super::datum::StaticValue;

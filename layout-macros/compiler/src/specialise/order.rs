@@ -1,7 +1,7 @@
-//! The order of evaluation: an operand is read where it stands.
+//! The order of evaluation: an operand is read where it is.
 //!
 //! A [`StaticValue`] is not code yet: it names variables and elements, and they are read where it is finally used. Law: between
-//! the place where an expression stands and its use, nothing that it reads is changed. So before a later operand changes
+//! the place where an expression is and its use, nothing that it reads is changed. So before a later operand changes
 //! something, the earlier ones that read it are copied to names, and a `let` binds a copy.
 
 use super::datum::StaticValue;
@@ -47,7 +47,7 @@ impl Evaluator<'_> {
             self.keep(&mut values, before);
             values.push(value);
             if self.out.len() > before && leaves(&self.out) {
-                // What stands behind it is never reached.
+                // What is behind it is never reached.
                 return Err(Failed);
             }
         }
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
         self.name_index(&name, &Index::atom(atom), origin)
     }
 
-    /// The atoms of an index, also inside of others, that stand for variables that may be assigned.
+    /// The atoms of an index, also inside of others, that represent variables that may be assigned.
     fn assigned_atoms(&self, index: &Index, out: &mut Vec<AtomId>) {
         self.tables.atoms.each(index, &mut |id| {
             if self.tables.atoms.may_be_assigned(id) && !out.contains(&id) {
@@ -207,7 +207,7 @@ impl Evaluator<'_> {
                 out.variables.insert(*var);
             }
             StatementKind::Store(access, _) => self.place_of(&access.view, out),
-            // What it reads may tell that another thread has written.
+            // What it reads may say that another thread has written.
             StatementKind::Atomic { target, .. } => {
                 self.place_of(&target.view, out);
                 out.memory = true;

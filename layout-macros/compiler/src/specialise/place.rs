@@ -1,6 +1,6 @@
 //! Places, which are allocations: tensors in shared memory and in registers, and names for parts of them.
 //!
-//! Law: a place holds every offset of its layout, swizzled or not. The block's places lie one after another, each at its
+//! Law: a place holds every offset of its layout, swizzled or not. The block's places are one after another, each at its
 //! alignment, and fit the architecture.
 
 use super::datum::StaticValue;

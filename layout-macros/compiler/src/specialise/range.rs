@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Every value of two small intervals of a type of 8 bits, shifted: what comes out lies in the interval that is told.
+    /// Every value of two small intervals of a type of 8 bits, shifted: what comes out is in the interval that is told.
     #[test]
     fn a_shifted_value_lies_in_its_interval() {
         let ends = [-128, -9, -8, -1, 0, 1, 3, 7, 8, 127];

@@ -1,6 +1,6 @@
 //! Mutable arrays: numbered registers.
 //!
-//! Law: a `let mut` array lies in registers, and each number of its element is a place of its own: an array of tuples is a
+//! Law: a `let mut` array is in registers, and each number of its element is a place of its own: an array of tuples is a
 //! tuple of arrays, an array of arrays has a mode for each. Registers have no addresses: an index known only at run time is
 //! compared with each position.
 

@@ -39,7 +39,7 @@ fn once(body: &[TileStatement]) -> bool {
     }
 }
 
-/// Whether a `break` of the loop stands in its body.
+/// Whether a `break` of the loop is in its body.
 fn breaks(body: &[TileStatement]) -> bool {
     body.iter().any(|statement| match &statement.kind {
         StatementKind::Break => true,

@@ -1,7 +1,7 @@
 //! Variables: what a `let` declares and an assignment changes.
 //!
 //! Law: a name that may change is one variable of the kernel for each number in it. `let x;` declares variables whose types
-//! the first assignment decides; they are declared where the `let` stands, so that they live as long as in Rust.
+//! the first assignment decides; they are declared where the `let` is, so that they live as long as in Rust.
 
 use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
@@ -264,7 +264,7 @@ impl Evaluator<'_> {
                     }
                     Some((local, binding)) => self.assign_to(local, &binding, value, origin),
                     None => {
-                        // Of a name whose own error is told nothing more is.
+                        // Of a name whose own error is reported nothing more is.
                         self.expr(place)?;
                         self.fail_help(origin, "this cannot be assigned", "bind a new name: `let next = ..;`")
                     }

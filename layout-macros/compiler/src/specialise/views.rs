@@ -1,4 +1,4 @@
-//! Places and views of them: what these words mean. Tiling stands in `tiling.rs`.
+//! Places and views of them: what these words mean. Tiling is in `tiling.rs`.
 
 use super::constant;
 use super::datum::StaticValue;

@@ -12,7 +12,7 @@ use crate::origin::Origin;
 use crate::program::StatementKind;
 use crate::view::View;
 
-/// A word of the language, what it was given, and where it stands.
+/// A word of the language, what it was given, and where it is.
 pub(super) struct Call<'a> {
     pub word: Intrinsic,
     pub types: &'a [TypeRef],

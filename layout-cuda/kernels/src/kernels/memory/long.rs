@@ -143,7 +143,7 @@ mod long {
         ((n as isize - column).max(0).min(128) - if ODD { (-column).max(0).min(128) } else { 0 }) as f32
     }
 
-    /// What scale or shift have for a vector of the rows' part: one by one where they are as they lie and rows begin anywhere.
+    /// What scale or shift have for a vector of the rows' part: one by one where they are as they are and rows begin anywhere.
     fn of_columns(factors: impl Tensor<Elem = f32>, vector: usize) -> View<f32, Write> {
         let mut own = local::<f32>(row_major([4]));
         if ODD && !KEPT {
@@ -186,14 +186,14 @@ mod long {
         let mut scales = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
         let mut shifts = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
         let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, apart(M));
-        // `begin(..)` stands wherever it is used: a name for it costs registers, and some sets would spill.
+        // `begin(..)` is wherever it is used: a name for it costs registers, and some sets would spill.
         let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
         let from = x.window([1, PART], [first as isize, begin(first, part, N)]).vectorize([1, 4]);
         next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
         let (of_scale, of_shift) =
             (scale.window([PART], [begin(first, part, N)]), shift.window([PART], [begin(first, part, N)]));
         if KEPT && ODD {
-            // As the vectors of the rows lie; each thread reads what it wrote itself.
+            // As the vectors of the rows are; each thread reads what it wrote itself.
             for i in unroll(0..ROUNDS) {
                 for j in unroll(0..4) {
                     let at = (i * THREADS + thread_idx.x) * 4 + j;

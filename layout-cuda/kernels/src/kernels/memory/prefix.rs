@@ -134,7 +134,7 @@ mod prefix {
         for row in unroll(0..ROWS) {
             let last = (ROWS - 1 - row) * 4 + 3;
             if EXCLUSIVE {
-                // What stands before this thread's four: of the lane before, or of the last lane in the row before.
+                // What is before this thread's four: of the lane before, or of the last lane in the row before.
                 let mut prior = own[[last]].shuffle_up(1);
                 if row < ROWS - 1 {
                     let above = own[[last - 4]].shuffle(31);

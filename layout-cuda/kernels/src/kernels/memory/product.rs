@@ -52,7 +52,7 @@ pub fn gemv<const M: usize, const N: usize>(
     }
     for vector in (thread_idx.x..(N + 3).div_ceil(4)).step_by(THREADS) {
         let column = (vector * 4) as isize - before;
-        // All of it lies inside, but at a row's ends and of the last rows: the same without masks.
+        // All of it is inside, but at a row's ends and of the last rows: the same without masks.
         if column >= 0 && column + 4 <= N as isize && first + 4 * (ROWS - 1) < M {
             add(a, x, first, column, sums);
         } else {

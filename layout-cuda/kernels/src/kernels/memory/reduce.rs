@@ -44,7 +44,7 @@ pub fn dot_of_parts<const N: usize, const P: usize>(
     y: &LayoutTensor<f32, RowMajor<N>>,
     parts: &mut LayoutTensor<f32, RowMajor<P>>,
 ) {
-    /// The products of a tile. The test for a whole tile stands around them, not around the loads alone: so not all loads
+    /// The products of a tile. The test for a whole tile is around them, not around the loads alone: so not all loads
     /// are held at once, and 8 blocks share a multiprocessor.
     fn add_products(mut sums: View<f32, Write>, x: View<f32, Read>, y: View<f32, Read>) {
         let own_x = x.distribute(row_major([THREADS]), thread_idx.x).to_local();

@@ -45,7 +45,7 @@ pub fn rms_norm<const M: usize, const N: usize>(
         load(next_residual, residual, first, before);
     }
     let factors = scale.window([ROW], [-before]);
-    // As the vectors of the rows lie; each thread reads what it wrote itself.
+    // As the vectors of the rows are; each thread reads what it wrote itself.
     let mut scales = shared::<bf16>(row_major([ROW]));
     for i in unroll(0..ROUNDS) {
         for j in unroll(0..8) {

@@ -81,7 +81,7 @@ mod longest {
         let (mut turn, mut load) = (pipeline_state(TURNS), pipeline_state(1));
         for row in (first..M).step_by(CLUSTERS) {
             if turn.stage() == 0 && row > first {
-                // Every warp has read what was told of the last rows.
+                // Every warp has read what was reported of the last rows.
                 cluster_barrier();
             }
             loaded.at(warp_id()).wait(load.phase());
@@ -211,7 +211,7 @@ mod longest {
         let (mut turn, mut load) = (pipeline_state(TURNS), pipeline_state(1));
         for row in (2 * first..M).step_by(2 * CLUSTERS) {
             if turn.stage() == 0 && row > 2 * first {
-                // Every warp has read what was told of the last rows.
+                // Every warp has read what was reported of the last rows.
                 cluster_barrier();
             }
             let mut mine = local::<f32>(row_major([1, 1, 4]));

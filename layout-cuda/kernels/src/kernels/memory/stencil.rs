@@ -54,7 +54,7 @@ pub fn conv2d<const M: usize, const N: usize, const SIZE: usize>(
 ) {
     const REACH: usize = SIZE / 2;
     assert!(REACH <= 4, "a window reaches four elements to each side");
-    /// A thread's part, row by row. Where the block lies wholly inside nothing is tested, so that the loads of the next rows
+    /// A thread's part, row by row. Where the block is wholly inside nothing is tested, so that the loads of the next rows
     /// begin before the products of this one; a row that is done is stored, which leaves its registers to later ones.
     fn convolve(
         x: impl Tensor<Elem = f32, Access = Read>,

@@ -40,7 +40,7 @@ pub fn transpose<T, const M: usize, const N: usize>(
     to.distribute(row_major([16, 16]), thread_idx.x).copy_from(&from);
 }
 
-/// The same of any rows. A row of the shared tile is one element longer, so that its columns lie in different banks. Each
+/// The same of any rows. A row of the shared tile is one element longer, so that its columns are in different banks. Each
 /// row of `out` is written in stretches that begin at a sector of 32 bytes, wherever the row itself begins: none is
 /// written in part by two blocks. So a block reads a sector's rows more than it writes.
 #[tiled_kernel(
@@ -53,7 +53,7 @@ pub fn transpose_by_elements<T, const M: usize, const N: usize>(
     x: &LayoutTensor<T, RowMajor<M, N>>,
     out: &mut LayoutTensor<T, RowMajor<N, M>>,
 ) {
-    /// A tile in and out. Of one that lies wholly inside no element is tested.
+    /// A tile in and out. Of one that is wholly inside no element is tested.
     fn move_tile<T: Element>(
         rows: View<T, Write>,
         from: View<T, Read>,
@@ -85,9 +85,9 @@ pub fn transpose_by_elements<T, const M: usize, const N: usize>(
     }
 }
 
-/// The same of elements of 2 bytes, read and written in pairs that lie in 4 bytes: those of a row of `x` begin one element before
-/// the tile where the row's tile begins at an odd one. In shared memory the even rows lie in front of the odd ones, so that the two
-/// halves of what a warp writes lie in rows one after the other, whose columns are in different banks.
+/// The same of elements of 2 bytes, read and written in pairs that are in 4 bytes: those of a row of `x` begin one element before
+/// the tile where the row's tile begins at an odd one. In shared memory the even rows are in front of the odd ones, so that the two
+/// halves of what a warp writes are in rows one after the other, whose columns are in different banks.
 #[tiled_kernel(
     T = [bf16], ROWS = 128, COLS = 64,
     block = [256],
@@ -100,7 +100,7 @@ pub fn transpose_by_pairs<T, const M: usize, const N: usize>(
 ) {
     const SECTOR: usize = 16;
     const HALF: usize = (ROWS + SECTOR) / 2;
-    /// A tile in and out. Of one that lies wholly inside no element is tested.
+    /// A tile in and out. Of one that is wholly inside no element is tested.
     fn move_tile<T: Element>(
         x: impl Tensor<Elem = T, Access = Read>,
         turned: View<T, Write>,

@@ -37,7 +37,7 @@ fn to_another_block() -> Vec<String> {
     made.to_vec()
 }
 
-/// Copies of boxes by TMA, of one to five modes; what is beside them stands in the template as it is.
+/// Copies of boxes by TMA, of one to five modes; what is beside them is in the template as it is.
 fn boxes() -> Vec<String> {
     let mut all: Vec<String> = paragraphs(TENSOR_MAP).take(2).map(str::to_owned).collect();
     let to_shared = "Starts the copy of a box to shared memory";
