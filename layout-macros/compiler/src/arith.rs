@@ -10,6 +10,8 @@ const LIMIT: i128 = 1 << 126;
 /// Remainders that a proof of divisibility looks behind.
 const REMAINDERS: usize = 8;
 
+// Sums and products of intervals saturate, so they are not the operators.
+#[allow(clippy::should_implement_trait)]
 impl Range {
     /// From `low` to `high`, both included.
     pub fn new(low: i128, high: i128) -> Range {
