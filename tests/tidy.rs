@@ -106,7 +106,7 @@ fn files_naming<'a>(texts: &'a [Source], words: &[&str]) -> Vec<&'a str> {
     let named = texts.iter().filter(|source| {
         let own = source.text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         let tests = source.path.contains("/tests/") || source.path.ends_with("tests.rs");
-        let uses = source.path.starts_with("layout-cuda/kernels/");
+        let uses = ["layout-cuda/kernels/", "examples/"].iter().any(|folder| source.path.starts_with(folder));
         let inside = source.path.contains("/src/") && !tests && !uses;
         inside && code(own).any(|(_, line)| words.iter().any(|word| line.contains(word)))
     });
