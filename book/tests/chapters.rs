@@ -110,7 +110,8 @@ fn every_picture_says_in_words_what_it_shows() {
 
 /// The sources of what runs listings: the tests of the book, its table of exercises, the tests of the other packages.
 fn runners() -> String {
-    let folders = ["book/tests", "book/workbench/exercises", "tests", "tests/kernels", "layout-cuda/kernels/tests"];
+    let folders =
+        ["book/tests", "book/workbench/exercises", "tests", "tests/kernels", "layout-cuda/kernels/tests"];
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(root().join(folder)).expect("a folder"));
     let files = files.map(|entry| entry.expect("an entry").path());
     // But for this one, which runs none.

@@ -3,10 +3,8 @@
 use crate::operation::{Call, Launched, Operand, Operation, Slot};
 use candle_core::{D, DType, Layout, Result, Shape, Tensor, bail};
 use layout_cuda::{Argument, Definition, Elem, ParamSet};
-use layout_kernels::product::{
-    Kernel, Machine, Matrix, Place, Plan, Precision, Product, epilogue_set,
-};
 use layout_kernels::kernels::gemm::gemm_then;
+use layout_kernels::product::{Kernel, Machine, Matrix, Place, Plan, Precision, Product, epilogue_set};
 
 /// `a b`, of matrices that are by rows or by columns.
 #[derive(Clone, Copy, Debug)]

@@ -3,17 +3,13 @@
 //! Law: what is launched is what `calls.py` beside it launches from Python: the same kernels, parameters, shapes and counts. `cargo run --release
 //! --example calls`.
 
-#[path = "../../kernels/scores.rs"]
-#[macro_use]
-mod scores;
-#[path = "../../kernels/attention.rs"]
-mod attention;
 #[path = "../src/kernels.rs"]
 #[allow(unused_imports)]
 mod kernels;
 
 use layout_cuda::bench::{self, Options};
 use layout_cuda::{Argument, Device, Elem, Error, LaunchConfig, ParamSet, ParamValue, Stream, bf16, launch};
+use layout_kernels::kernels::attention;
 use std::time::Instant;
 
 /// Launches in one sample; few enough that the stream's queue never fills.

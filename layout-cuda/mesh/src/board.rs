@@ -160,9 +160,7 @@ impl Board {
         let meeting = state.meetings.entry(key.clone()).or_default();
         if meeting.posts.contains_key(&rank) {
             // No member does: it numbers its meetings.
-            return Err(MeshError::Broken {
-                by: format!("rank {rank} came to one meeting twice: {text}"),
-            });
+            return Err(MeshError::Broken { by: format!("rank {rank} came to one meeting twice: {text}") });
         }
         meeting.posts.insert(rank, post);
         if meeting.posts.len() == group.len() {

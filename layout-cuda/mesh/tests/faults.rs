@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn a_rank_that_fails_or_panics_is_told() {
     let world = World::simulators(3).expect("a world");
-    let fails: fn(&Member) -> Result<f32> =
-        |_| Err(MeshError::Broken { by: "the disk is full".into() });
+    let fails: fn(&Member) -> Result<f32> = |_| Err(MeshError::Broken { by: "the disk is full".into() });
     let panics: fn(&Member) -> Result<f32> = |_| std::panic::resume_unwind(Box::new("planted"));
     for (how, body) in
         [("failed: these ranks go on no more, after: the disk is full", fails), ("panicked", panics)]
