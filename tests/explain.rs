@@ -249,6 +249,7 @@ fn copied<const R: usize, const B: usize, const K: usize>(
             "#[tiled_kernel(block = [16], grid = [R])]
 fn rows<const R: usize, const B: usize, const K: usize>(
     x: &LayoutTensor<f32, RowMajor<{{R * B * K}}>>, y: &mut LayoutTensor<f32, RowMajor<16, 4>>,
+    _extents: &LayoutTensor<f32, RowMajor<R, B, K>>,
 ) {{
     y.tile([1, 4], [thread_idx.x, 0]).vectorize([1, 4]).copy_from(&x.window([4], [{index}]).vectorize([4]));
 }}"

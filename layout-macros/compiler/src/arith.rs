@@ -93,45 +93,40 @@ impl Atoms {
         })
     }
 
-    /// Whether a number divides every value of an index. `a % d` differs from `a` by a multiple of `d`, so that 4 divides
-    /// `a - a % 4`, whatever `a` is: what is before a place at an aligned one. What wraps differs from what it would be by a
-    /// multiple of 2⁶⁴, and so of each smaller power of two.
+    /// Whether a number divides every value of an index.
     pub fn divides(&self, index: &Index, by: i64) -> bool {
-        if by <= 0 {
-            return false;
-        }
-        if self.divisor(index) % by == 0 {
-            return true;
-        }
-        let Ok(mut current) = self.expand(index) else { return false };
+        by > 0 && (self.divisor(index) % by == 0 || self.divisor(&self.congruent(index, by)) % by == 0)
+    }
+
+    /// An index that differs by a multiple of a positive number, without remainders and wraps as far as it takes to be a
+    /// multiple. `a % d` differs from `a` by a multiple of `d`, so that 4 divides `a - a % 4`, whatever `a` is: what is before a
+    /// place at an aligned one. What wraps differs from what it would be by a multiple of 2⁶⁴, and so of each smaller power of
+    /// two.
+    pub fn congruent(&self, index: &Index, by: i64) -> Index {
+        let mut current = self.expand(index).unwrap_or_else(|_| index.clone());
         for _ in 0..REMAINDERS {
             if self.divisor(&current) % by == 0 {
-                return true;
+                return current;
             }
             let found = current.terms().iter().find_map(|(monomial, coefficient)| {
-                let place = monomial.iter().position(|id| match self.atom(*id) {
-                    Atom::Rem(_, d) => {
-                        d.as_constant().is_some_and(|d| coefficient.saturating_mul(d) % by == 0)
-                    }
-                    Atom::Wrapped { .. } => by.count_ones() == 1,
-                    _ => false,
-                })?;
-                Some((monomial.clone(), *coefficient, place))
+                let (place, instead) =
+                    monomial.iter().enumerate().find_map(|(place, id)| match self.atom(*id) {
+                        Atom::Rem(dividend, d) => {
+                            let whole = d.as_constant().map(|d| coefficient.saturating_mul(d) % by == 0);
+                            whole?.then_some((place, dividend))
+                        }
+                        Atom::Wrapped { index, .. } => (by.count_ones() == 1).then_some((place, index)),
+                        _ => None,
+                    })?;
+                let mut others = monomial.clone();
+                others.remove(place);
+                let instead = Index::product(&others, *coefficient).mul(&self.expand(instead).ok()?).ok()?;
+                current.sub(&Index::product(monomial, *coefficient)).ok()?.add(&instead).ok()
             });
-            let Some((monomial, coefficient, place)) = found else { return false };
-            let (Atom::Rem(dividend, _) | Atom::Wrapped { index: dividend, .. }) = self.atom(monomial[place])
-            else {
-                return false;
-            };
-            let Ok(dividend) = self.expand(dividend) else { return false };
-            let mut others = monomial.clone();
-            others.remove(place);
-            let instead = Index::product(&others, coefficient).mul(&dividend);
-            let rest = current.sub(&Index::product(&monomial, coefficient));
-            let Ok(next) = instead.and_then(|instead| rest?.add(&instead)) else { return false };
+            let Some(next) = found else { return current };
             current = next;
         }
-        self.divisor(&current) % by == 0
+        current
     }
 
     /// The index with every named atom replaced by what it names, all the way down.

@@ -109,7 +109,7 @@ impl<'c> Words<'c> {
     /// Which terms keep an index from being a multiple, and what would promise it.
     fn multiple(&self, index: &Index, by: i64) -> (String, String) {
         let atoms = &self.checked.tables().atoms;
-        let index = &atoms.expand(index).unwrap_or_else(|_| index.clone());
+        let index = &atoms.congruent(index, by);
         let (_, loose) = index.partition(|monomial, factor| {
             let one = Index::product(monomial, factor);
             atoms.divisor(&one) % by == 0
