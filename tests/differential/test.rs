@@ -55,6 +55,11 @@ fn clusters() {
     simulated(Family::Clusters);
 }
 
+#[test]
+fn products() {
+    simulated(Family::Products);
+}
+
 /// The emitted text, compiled by the host's C++ compiler, gives the simulator's bits and leaves the guard zones whole.
 #[test]
 fn the_host_gives_what_the_simulator_gives() {

@@ -430,6 +430,26 @@ pub enum Stmt {
         value: Expr,
         number: Option<Expr>,
     },
+    Product(Box<Product>),
+}
+
+/// A product of two tensors on the matrix units: each warp makes the tile of its number of the result's rows.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// Names what the text declares.
+    pub var: Var,
+    /// Rows, columns and depth of the instruction.
+    pub atom: [i64; 3],
+    /// Instructions down and across in a warp's tile.
+    pub tiles: [i64; 2],
+    /// Of a round.
+    pub depth: i64,
+    pub rounds: i64,
+    pub factors: [Place; 2],
+    pub to: Place,
+    /// Whether the rows of the left factor pass through shared memory, and by how many elements its rows are apart more than
+    /// they are long.
+    pub staged: Option<i64>,
 }
 
 #[derive(Clone, Debug)]

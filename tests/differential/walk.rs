@@ -66,6 +66,9 @@ fn statement(one: &mut Stmt, visit: Visit<'_>) -> bool {
         Stmt::Together { value, number, .. } => {
             expr(value, visit) || number.as_mut().is_some_and(|number| expr(number, visit))
         }
+        Stmt::Product(product) => {
+            product.factors.iter_mut().any(|factor| place(factor, visit)) || place(&mut product.to, visit)
+        }
         Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return | Stmt::Barrier(_) | Stmt::LetTensor { .. } => {
             false
         }

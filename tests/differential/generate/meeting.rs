@@ -1,7 +1,7 @@
 //! Kernels whose threads work together: shuffles, votes, sums of a warp and of a block, shared memory between barriers.
 
-use super::Generator;
 use super::index::{binary, number};
+use super::{Family, Generator};
 use crate::tree::*;
 use crate::types::Type;
 
@@ -10,6 +10,10 @@ impl Generator {
         for _ in 0..2 + self.below(5) {
             if self.kernel.cluster > 1 && self.chance(60) {
                 self.exchange_by_rank(out);
+                continue;
+            }
+            if self.family == Family::Products && self.chance(60) {
+                self.product(out);
                 continue;
             }
             match self.below(10) {

@@ -8,6 +8,7 @@ mod expression;
 mod index;
 mod jump;
 mod meeting;
+mod product;
 mod scope;
 mod statement;
 mod views;
@@ -34,12 +35,20 @@ pub enum Family {
     Meetings,
     /// The same in clusters of blocks, which read and write each other's shared memory by rank.
     Clusters,
+    /// Products of matrices on the matrix units.
+    Products,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Family; 5] =
-        [Family::Arithmetic, Family::Indices, Family::Views, Family::Meetings, Family::Clusters];
+    pub const ALL: [Family; 6] = [
+        Family::Arithmetic,
+        Family::Indices,
+        Family::Views,
+        Family::Meetings,
+        Family::Clusters,
+        Family::Products,
+    ];
 }
 
 /// The kernel of a seed.
@@ -118,7 +127,7 @@ impl Generator {
             opaque: false,
             references: vec![],
             naturals: vec![],
-            together: matches!(family, Family::Meetings | Family::Clusters),
+            together: matches!(family, Family::Meetings | Family::Clusters | Family::Products),
         };
         let scope = Scope::default();
         let (types, budget, row, loops) = (Type::elements(), 0, None, 0);

@@ -3,6 +3,7 @@
 //! Threads run one after the other, from one barrier to the next. Law: an element outside of its tensor reads as the pad, 0
 //! without one, and is not written; operands are evaluated from left to right, each effect where it is.
 
+mod product;
 mod view;
 mod whole;
 
@@ -160,7 +161,7 @@ fn stuck<T>(what: &str) -> Run<T> {
 /// Whether threads meet in it.
 fn meets(statement: &Stmt) -> bool {
     match statement {
-        Stmt::Barrier(_) | Stmt::Together { .. } => true,
+        Stmt::Barrier(_) | Stmt::Together { .. } | Stmt::Product(_) => true,
         Stmt::For { body, .. } => body.iter().any(meets),
         _ => false,
     }
@@ -172,6 +173,7 @@ impl<'a> Machine<'a> {
         for statement in statements {
             match statement {
                 Stmt::Barrier(_) => {}
+                Stmt::Product(product) => self.product(product, threads)?,
                 Stmt::For { var, start, end, step, reversed, body, .. } if meets(statement) => {
                     let first = &mut threads[0];
                     let (start, end) = (self.index(start, first)?, self.index(end, first)?);
@@ -372,7 +374,9 @@ impl<'a> Machine<'a> {
                     self.store(&to, &at, value);
                 }
             }
-            Stmt::Barrier(_) | Stmt::Together { .. } => return stuck("threads meet where not all are"),
+            Stmt::Barrier(_) | Stmt::Together { .. } | Stmt::Product(_) => {
+                return stuck("threads meet where not all are");
+            }
             Stmt::Leave(label, value) => {
                 self.carried = Some(self.eval(value, thread)?);
                 return Ok(Flow::Leave(*label));

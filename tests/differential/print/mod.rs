@@ -8,6 +8,7 @@ use crate::value::Value;
 use crate::words::{Form, WORDS};
 use std::fmt::Write;
 
+mod product;
 mod shadow;
 mod whole;
 
@@ -79,6 +80,8 @@ impl Printer<'_> {
         entries.push(format!("block = [{}], grid = [{}]", kernel.block, kernel.grid));
         if kernel.cluster > 1 {
             entries.push(format!("arch = \"sm_90a\", cluster = [{}]", kernel.cluster));
+        } else if kernel.body.iter().any(product::wants_hopper) {
+            entries.push("arch = \"sm_90\"".to_owned());
         }
         entries.extend(kernel.variant_if.map(|(dim, by)| format!("variant_if(D{dim} % {by} == 0)")));
         self.line(&format!("#[tiled_kernel({})]", entries.join(", ")));
@@ -290,6 +293,7 @@ impl Printer<'_> {
                 let threads = self.kernel.block;
                 self.line(&format!("named_barrier({number}, {threads});"));
             }
+            Stmt::Product(product) => self.product(product),
             Stmt::Together { var, what, value, number } => {
                 let value = self.expr(value);
                 let name = what.name();
