@@ -119,7 +119,7 @@ pub(crate) enum Event<'e> {
     /// Lanes pass a wait for an mbarrier in this phase.
     PhaseAcquired { warp: &'e Warp, barrier: usize, phase: u32, site: u32 },
     /// Warps complete a named barrier of a block; they continue after the event.
-    NamedBarrierCompleted { rank: usize, barrier: i64, warps: &'e [usize] },
+    BarrierSynced { rank: usize, barrier: i64, warps: &'e [usize] },
     /// Lanes access elements.
     Access(Access<'e>),
     /// An atomic operation is done; the old values.

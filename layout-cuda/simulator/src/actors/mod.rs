@@ -1,7 +1,7 @@
 //! Actors: warps, TMA, the matrix units, mbarriers.
 //!
 //! A warp executes instructions (`execute`): in registers (`registers`), on the active lanes (`control`), on memory
-//! (`load_store`, `copy`, `remote_store`), with other threads (`collectives`, `release_acquire`, `named_barrier`). TMA
+//! (`load_store`, `copy`, `remote`), with other threads (`collectives`, `release_acquire`, `named_barrier`). TMA
 //! and wgmma work is in flight until a thread waits for it (`proxy`, `transfer`, `wgmma`, `mbarrier`).
 //!
 //! Law: an actor changes memory and clocks and emits events; it does not depend on schedules and analyses.
@@ -21,6 +21,6 @@ mod named_barrier;
 mod proxy;
 mod registers;
 mod release_acquire;
-mod remote_store;
+mod remote;
 mod transfer;
 mod wgmma;

@@ -31,7 +31,7 @@ impl Observer for Members {
     fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>) {
         match event {
             Event::Start => self.0.clear(),
-            Event::NamedBarrierCompleted { rank, barrier, warps } => {
+            Event::BarrierSynced { rank, barrier, warps } => {
                 if let Some(before) = self.0.get(&(*rank, *barrier)) {
                     check_members(before, *barrier, warps, machine);
                 }

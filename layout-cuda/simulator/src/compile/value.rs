@@ -306,7 +306,6 @@ impl Compiler<'_> {
     }
 
     /// Both values of a `select`, each in its lanes.
-    #[expect(clippy::type_complexity, reason = "two values and their types")]
     fn either(
         &mut self,
         mask: u32,

@@ -1,3 +1,7 @@
+//! The first difference between what two schedules leave in the tensors.
+//!
+//! Law: equal bytes are no difference; one finding at most.
+
 use crate::bytecode::{Op, Site, Target};
 use crate::findings::Findings;
 use crate::machine::Launch;

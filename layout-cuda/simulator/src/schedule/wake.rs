@@ -59,7 +59,7 @@ impl Machine<'_> {
                 met.push(number);
             }
             if there >= threads {
-                self.notify(&Event::NamedBarrierCompleted { rank: at.0, barrier, warps: &met });
+                self.notify(&Event::BarrierSynced { rank: at.0, barrier, warps: &met });
                 self.complete_barrier(&met);
                 for warp in &met {
                     let lane_clocks = &mut self.clocks.warps[*warp];
