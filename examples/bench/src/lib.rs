@@ -31,6 +31,7 @@ mod rows;
 mod scan;
 mod shapes;
 mod stencil;
+pub mod strangers;
 mod transpose;
 pub mod trial;
 mod truth;

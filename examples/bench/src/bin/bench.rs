@@ -6,7 +6,8 @@ use clap::{Parser, Subcommand};
 use layout_bench::ledger::Ledger;
 use layout_bench::options::Common;
 use layout_bench::{
-    Result, attention, backward, bodies, decode, epilogues, gemm, jit, matmul, memory, peaks, trial,
+    Result, attention, backward, bodies, decode, epilogues, gemm, jit, matmul, memory, peaks, strangers,
+    trial,
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,6 +36,8 @@ enum Workload {
     Bodies,
     #[command(flatten)]
     Memory(memory::Work),
+    /// Kernels as a new user writes them, beside the best device copy
+    Strangers,
     /// What the device does at most, written to this file, JSON: `--peaks` reads it
     Peaks { file: PathBuf },
     /// What it costs to make a kernel ready: compiled, from the disk, from memory
@@ -69,6 +72,7 @@ fn run(command: &Command) -> Result<usize> {
         }
         Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
         Workload::Bodies => bodies::run(&mut ledger, &device, common)?,
+        Workload::Strangers => strangers::run(&mut ledger, &device, common)?,
         Workload::Memory(work) => memory::run(&mut ledger, &device, common, *work)?,
         Workload::Peaks { .. } => {}
         Workload::Jit => return jit::run(&device).map(|()| 0),

@@ -4,8 +4,8 @@
 
 use clap::{Parser, ValueEnum};
 use layout_bench::exit;
-use layout_bench::kernels::every_definition;
 use layout_bench::options::assignments;
+use layout_bench::{kernels::every_definition, strangers};
 use layout_cuda::code::Code;
 use layout_cuda::{ParamSet, Promises};
 use std::process::ExitCode;
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {
-    let all = every_definition();
+    let all = [every_definition(), strangers::definitions()].concat();
     let Some(name) = &command.kernel else {
         for definition in all {
             let sets: Vec<String> = definition.kernel()?.parameter_sets().iter().map(ParamSet::key).collect();

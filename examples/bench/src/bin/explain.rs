@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use layout_bench::exit;
-use layout_bench::kernels::every_definition;
+use layout_bench::{kernels::every_definition, strangers};
 use layout_compiler::{Promises, RemarkKind, compile, explain};
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {
     let mut found = false;
-    for definition in every_definition() {
+    for definition in [every_definition(), strangers::definitions()].concat() {
         if command.kernel.as_deref().is_some_and(|name| name != definition.name) {
             continue;
         }
