@@ -328,7 +328,7 @@ impl Atoms {
         let Some(number) = d.as_constant() else {
             let by = self.range(d);
             let range = if range.low >= 0 && by.low >= 0 {
-                Range::new(0, range.high)
+                Range::new(0, range.high / by.low.max(1))
             } else {
                 // The quotient of the least number by -1 wraps.
                 let most = range.low.abs().max(range.high.abs()).min(i128::from(i64::MAX));

@@ -73,8 +73,7 @@ mod kernels {
             }
             (row * FIXED, head, sequence, is)
         } else {
-            // At least one, so that the quotients below are in 32 bits.
-            let (tiles, others) = (rows.div_ceil(FIXED).max(1), heads * batches);
+            let (tiles, others) = (rows.div_ceil(FIXED), heads * batches);
             let (row, rest) = if BY_HEADS {
                 (block_idx.x % tiles, block_idx.x / tiles)
             } else {
