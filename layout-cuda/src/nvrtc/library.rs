@@ -51,8 +51,22 @@ const NO_CACHE: (u32, u32) = (13, 0);
 const SUCCESS: c_int = 0;
 const COMPILATION_FAILED: c_int = 6;
 
+/// Bytes of stack for NVRTC, which recurses over the text: as many as a program's first thread has, where Rust's others have
+/// 2 MiB.
+const STACK: usize = 8 << 20;
+
 /// The names that the system's loader is asked for where the search finds nothing.
 pub const BARE_NAMES: [&str; 4] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "nvrtc64_130_0.dll"];
+
+/// The result of some work, done by a thread with [`STACK`]; by this thread where the system starts no other.
+fn with_stack<T: Send>(work: impl Fn() -> T + Sync) -> T {
+    std::thread::scope(|scope| {
+        match std::thread::Builder::new().name("nvrtc".into()).stack_size(STACK).spawn_scoped(scope, &work) {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => work(),
+        }
+    })
+}
 
 impl Nvrtc {
     /// Loads the library at `found`, its builtins first.
@@ -149,6 +163,10 @@ impl Nvrtc {
     /// [`NvrtcError::UnsupportedArch`], [`NvrtcError::NulInText`], [`NvrtcError::Compile`] with NVRTC's log, or
     /// [`NvrtcError::Call`] for any other status.
     pub fn compile(&self, text: &str, arch: &str, flags: &[&str]) -> Result<Compiled, NvrtcError> {
+        with_stack(|| self.compile_here(text, arch, flags))
+    }
+
+    fn compile_here(&self, text: &str, arch: &str, flags: &[&str]) -> Result<Compiled, NvrtcError> {
         let (program, log) = self.program(text, arch, flags)?;
         let mut size = 0;
         // SAFETY: the program is live and the pointer is to a live integer.
@@ -179,6 +197,10 @@ impl Nvrtc {
     /// # Errors
     /// As [`Nvrtc::compile`].
     pub fn ptx(&self, text: &str, arch: &str, flags: &[&str]) -> Result<(String, String), NvrtcError> {
+        with_stack(|| self.ptx_here(text, arch, flags))
+    }
+
+    fn ptx_here(&self, text: &str, arch: &str, flags: &[&str]) -> Result<(String, String), NvrtcError> {
         let (program, log) = self.program(text, arch, flags)?;
         let mut size = 0;
         // SAFETY: the program is live and the pointer is to a live integer.
