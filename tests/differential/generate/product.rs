@@ -8,15 +8,13 @@ use crate::types::Type;
 use crate::value::{self, Value};
 
 /// The types of the factors and of the sums, and the extents of the instruction: rows, columns, depth.
-const ATOMS: [(Type, Type, [i64; 3]); 11] = [
+const ATOMS: [(Type, Type, [i64; 3]); 9] = [
     (Type::F64, Type::F64, [8, 8, 4]),
     (Type::F64, Type::F64, [16, 8, 4]),
     (Type::F64, Type::F64, [16, 8, 8]),
     (Type::F64, Type::F64, [16, 8, 16]),
-    (Type::F16, Type::F32, [16, 8, 8]),
     (Type::F16, Type::F32, [16, 8, 16]),
     (Type::F16, Type::F16, [16, 8, 16]),
-    (Type::Bf16, Type::F32, [16, 8, 8]),
     (Type::Bf16, Type::F32, [16, 8, 16]),
     (Type::I8, Type::I32, [16, 8, 32]),
     (Type::U8, Type::I32, [16, 8, 32]),
