@@ -1,9 +1,10 @@
 //! Lines that strangers typed, each as it was: it is a kernel, or it is refused in words that lead on.
 //!
 //! What the kernels compute is held against plain Rust: `tests/trial/words.rs` the missing words, `tests/trial/values.rs` the lines
-//! that were wrong or refused. `tests/trial/paths.rs` is what must hold on every path, `tests/trial/simulated.rs` right kernels that the
+//! that were wrong or refused. `tests/trial/assume.rs` is what `assume` proves and finds. `tests/trial/paths.rs` is what must hold on every path, `tests/trial/simulated.rs` right kernels that the
 //! simulator computed wrongly or accused. Kernels are texts here, for every variant.
 
+mod assume;
 mod fragments;
 mod narrow;
 mod paths;
@@ -12,7 +13,7 @@ mod simulated;
 mod values;
 mod words;
 
-use layout_compiler::{BindError, Constant, Elem, LaunchArgument, Promises, compile, emit};
+use layout_compiler::{BindError, Bound, Checked, Constant, Elem, LaunchArgument, Promises, compile, emit};
 use layout_simulator::{FindingKind, Options, SimulatorArgument, simulate};
 
 /// A kernel around a body.
@@ -62,6 +63,30 @@ impl Given {
     }
 }
 
+/// A launch's grid and dimensions.
+fn bound(checked: &Checked, tensors: &[Given], scalars: &[(Option<Elem>, u64)]) -> Result<Bound, BindError> {
+    let strides: Vec<Vec<usize>> = tensors
+        .iter()
+        .map(|tensor| (1..=tensor.shape.len()).map(|m| tensor.shape[m..].iter().product()).collect())
+        .collect();
+    let mut arguments: Vec<LaunchArgument<'_>> = tensors
+        .iter()
+        .zip(&strides)
+        .map(|(tensor, strides)| LaunchArgument::Tensor {
+            elem: tensor.elem,
+            shape: &tensor.shape,
+            strides,
+            address: 0,
+            len: tensor.shape.iter().product(),
+        })
+        .collect();
+    arguments.extend(scalars.iter().map(|(elem, bits)| match elem {
+        Some(elem) => LaunchArgument::Scalar(*elem, *bits),
+        None => LaunchArgument::Index(*bits as i64),
+    }));
+    checked.plan().bind(&arguments, None)
+}
+
 /// Runs a kernel on the simulator, each of its variants: nothing is found but, where one is meant to, an index that wraps; and all
 /// write the same.
 fn launch(text: &str, tensors: &mut [Given], scalars: &[(Option<Elem>, u64)], wraps: bool) {
@@ -73,32 +98,11 @@ fn launch(text: &str, tensors: &mut [Given], scalars: &[(Option<Elem>, u64)], wr
         let promises = Promises { narrow, aligned, variant_if: None };
         let checked = compile(&kernel, &set, promises).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
         tensors.iter_mut().zip(&before).for_each(|(tensor, bytes)| tensor.bytes.clone_from(bytes));
-        let bound = {
-            let strides: Vec<Vec<usize>> = tensors
-                .iter()
-                .map(|tensor| (1..=tensor.shape.len()).map(|m| tensor.shape[m..].iter().product()).collect())
-                .collect();
-            let mut arguments: Vec<LaunchArgument<'_>> = tensors
-                .iter()
-                .zip(&strides)
-                .map(|(tensor, strides)| LaunchArgument::Tensor {
-                    elem: tensor.elem,
-                    shape: &tensor.shape,
-                    strides,
-                    address: 0,
-                    len: tensor.shape.iter().product(),
-                })
-                .collect();
-            arguments.extend(scalars.iter().map(|(elem, bits)| match elem {
-                Some(elem) => LaunchArgument::Scalar(*elem, *bits),
-                None => LaunchArgument::Index(*bits as i64),
-            }));
-            match checked.plan().bind(&arguments, None) {
-                Ok(bound) => bound,
-                // Another variant takes these.
-                Err(BindError::Promise(_)) => continue,
-                Err(error) => panic!("{error}\n{text}"),
-            }
+        let bound = match bound(&checked, tensors, scalars) {
+            Ok(bound) => bound,
+            // Another variant takes these.
+            Err(BindError::Promise(_)) => continue,
+            Err(error) => panic!("{error}\n{text}"),
         };
         let mut arguments: Vec<SimulatorArgument<'_>> = tensors
             .iter_mut()

@@ -1,4 +1,4 @@
-//! A tile that hangs over the end: masked, masked away by a promise, and guarded by hand.
+//! A tile that hangs over the end: masked, masked away by a promise, and guarded by hand. And an index that is in memory.
 
 use layout_cuda::tiled_kernel;
 
@@ -26,5 +26,20 @@ pub fn guarded<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
     let i = block_idx.x * 32 + thread_idx.x;
     if i < N {
         x[[i]] *= 2.0;
+    }
+}
+
+/// Elements of a table by keys that are known to be below 8.
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)], deny(masked))]
+pub fn gathered<const N: usize>(
+    keys: &LayoutTensor<u32, RowMajor<N>>,
+    table: &LayoutTensor<f32, RowMajor<8>>,
+    y: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let i = block_idx.x * 32 + thread_idx.x;
+    if i < N {
+        let key = keys[[i]];
+        assume(key < 8);
+        y[[i]] = table[[key as usize]];
     }
 }

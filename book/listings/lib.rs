@@ -25,7 +25,7 @@ pub use answers::squares;
 pub use attention::attention_simple;
 pub use blocks::one_each;
 pub use chapter::expand;
-pub use edges::{guarded, scaled, scaled_whole};
+pub use edges::{gathered, guarded, scaled, scaled_whole};
 pub use epilogue::{biased, chosen, relu};
 pub use first::{add_one, main, run};
 pub use hopper::wgmma_simple;

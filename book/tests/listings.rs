@@ -32,6 +32,16 @@ fn tiles_that_hang_over_the_end() -> Result<(), Error> {
 }
 
 #[test]
+fn an_index_that_is_in_memory() -> Result<(), Error> {
+    let keys: Vec<u32> = (0..70).map(|i| i * 5 % 8).collect();
+    let (on_keys, table) = (device().upload(&keys, [70])?, device().upload(&small(8), [8])?);
+    let mut y = device().zeros::<f32, 1>([70])?;
+    gathered::launch(&device().stream(), &on_keys, &table, &mut y)?;
+    assert_eq!(y.download()?, keys.iter().map(|key| small(8)[*key as usize]).collect::<Vec<f32>>());
+    Ok(())
+}
+
+#[test]
 fn epilogues() -> Result<(), Error> {
     let bias = device().upload(&small(64), [64])?;
     let sums = || (0..192).map(|i| small(192)[i] + small(64)[i % 64]);

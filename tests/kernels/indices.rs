@@ -73,6 +73,25 @@ pub fn gather<const N: usize, const M: usize>(
     }
 }
 
+/// Elements by what other tensors hold, which is known to be small.
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)], deny(masked))]
+pub fn assumed<const N: usize>(
+    keys: &LayoutTensor<u32, RowMajor<N>>,
+    places: &LayoutTensor<u64, RowMajor<N>>,
+    x: &LayoutTensor<f32, RowMajor<24>>,
+    y: &mut LayoutTensor<f32, RowMajor<N, 2>>,
+) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        let (key, at) = (keys[[i]], places[[i]] as usize);
+        assume(key < 24);
+        assume(at > 0 && at <= 12);
+        assume(x[[key as usize]].abs() < 1000.0);
+        y[[i, 0]] = x[[key as usize]];
+        y[[i, 1]] = x[[2 * at - 1]];
+    }
+}
+
 /// The cases of this file.
 pub fn cases() -> Vec<Case> {
     vec![
@@ -118,6 +137,26 @@ pub fn cases() -> Vec<Case> {
             let blocks = c.div_ceil(4) + b.div_ceil(2) + a.div_ceil(3);
             let value = |at: usize| at / (b * c) * 10000 + at / c % b * 100 + at % c + 1_000_000 * blocks;
             Ok(Outcome::exact(y.read()?, (0..a * b * c).map(|at| value(at) as i64)))
+        }),
+        Case::new(&assumed::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let keys: Vec<u32> = (0..n as u32).map(|i| i * 7 % 24).collect();
+            let places: Vec<u64> = (0..n as u64).map(|i| i * 5 % 12 + 1).collect();
+            let x = crate::support::data::floats(24, 3);
+            let (on_keys, on_places) = (run.tensor(&keys, [n])?, run.tensor(&places, [n])?);
+            let (on_x, mut y) = (run.tensor(&x, [24])?, run.output([n, 2])?);
+            let (keys_view, places_view) = (on_keys.view()?, on_places.view()?);
+            assumed::launch_with(
+                run.config(),
+                &run.stream(),
+                &keys_view,
+                &places_view,
+                &on_x.view()?,
+                &mut y.view_mut()?,
+            )?;
+            let wanted =
+                keys.iter().zip(&places).flat_map(|(k, at)| [x[*k as usize], x[2 * *at as usize - 1]]);
+            Ok(Outcome::exact(y.read()?, wanted))
         }),
         Case::new(&gather::DEFINITION, around(32), |run| {
             let [n, ..] = run.size;

@@ -445,6 +445,35 @@ pub fn select<T: Number>(_condition: bool, _a: T, _b: T) -> T {
     device_only()
 }
 
+/// Promises that a condition holds where a thread comes to this statement. The compiler builds on it to the end of the block, as
+/// within `if condition { .. }`: an access that it proves has no mask, and an integer of 64 bits that it keeps within 32
+/// becomes one of 32 bits. What is compared is named by a `let` first; of an element that is loaded again nothing is known.
+/// CUDA's `__builtin_assume`.
+///
+/// The simulator reports a condition that is false ("false assumption"). On a GPU nothing tests it: what follows is then
+/// undefined, accesses outside of the tensor included. A condition with an effect is refused.
+///
+/// ```
+/// # use layout_cuda::{Device, FindingKind, tiled_kernel};
+/// #[tiled_kernel(block = [4], grid = [1], deny(masked))]
+/// fn pick(keys: &LayoutTensor<u32, RowMajor<4>>, x: &LayoutTensor<f32, RowMajor<8>>, y: &mut LayoutTensor<f32, RowMajor<4>>) {
+///     let key = keys[[thread_idx.x]];
+///     assume(key < 8);
+///     y[[thread_idx.x]] = x[[key as usize]];
+/// }
+/// # let device = Device::simulator();
+/// let x = device.upload(&[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [8])?;
+/// let (keys, mut y) = (device.upload(&[7u32, 1, 0, 3], [4])?, device.zeros::<f32, 1>([4])?);
+/// pick::launch(&device.stream(), &keys, &x, &mut y)?;
+/// assert_eq!(y.download()?, [7.0, 1.0, 0.0, 3.0]);
+/// let wrong = device.upload(&[7u32, 1, 9, 3], [4])?;
+/// assert_eq!(pick::simulate(&wrong, &x, &mut y)?.findings[0].kind, FindingKind::FalseAssumption);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn assume(_condition: bool) {
+    device_only()
+}
+
 /// Marks the range of a `for`, whose ends are known at compile time: every round becomes code of its own. Its variable may
 /// decide what must be known at compile time: an extent, a `const`, which register `if r % 2 == 0 { k } else { 3 - k }` is.
 ///

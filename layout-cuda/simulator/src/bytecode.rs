@@ -85,6 +85,15 @@ pub(crate) enum Update {
     Guarded,
 }
 
+/// The values that a comparison compares; `natural` if they are `u64`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sides {
+    pub left: Register,
+    pub op: BinaryOp,
+    pub right: Register,
+    pub natural: bool,
+}
+
 /// An instruction; findings name its `site`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
@@ -167,6 +176,8 @@ pub(crate) enum Op {
     CheckInitialised { slot: u32, site: u32 },
     /// Reports lanes in which a coordinate of a view is not in `0..end`.
     CheckView { at: Sum, end: Sum, site: u32 },
+    /// Reports lanes in which an assumption does not hold; `sides` if it compares two values.
+    CheckAssumption { mask: u32, sides: Option<Sides>, site: u32 },
     /// Reports lanes in which `a op b` overflows, or the count of a shift is out of range.
     CheckInteger { op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
     /// Reports lanes in which an integer function overflows.
@@ -231,6 +242,7 @@ impl Op {
             Op::CheckInitialised { .. }
                 | Op::MarkInitialised { .. }
                 | Op::CheckView { .. }
+                | Op::CheckAssumption { .. }
                 | Op::CheckInteger { .. }
                 | Op::CheckIntegerFunction { .. }
                 | Op::CheckCast { .. }

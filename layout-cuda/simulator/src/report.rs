@@ -21,6 +21,8 @@ use std::fmt;
 pub enum FindingKind {
     /// An access outside its tensor; no memory was accessed.
     OutOfBounds,
+    /// The condition of an `assume` does not hold.
+    FalseAssumption,
     /// A read of a shared or local element or of a variable before any write.
     Uninitialised,
     /// Two threads write different values to one element without synchronisation.
@@ -90,8 +92,9 @@ impl FindingKind {
     /// use layout_simulator::FindingKind;
     /// assert_eq!(FindingKind::ALL[0].name(), "out of bounds");
     /// ```
-    pub const ALL: [FindingKind; 29] = [
+    pub const ALL: [FindingKind; 30] = [
         FindingKind::OutOfBounds,
+        FindingKind::FalseAssumption,
         FindingKind::Uninitialised,
         FindingKind::WriteWriteRace,
         FindingKind::EqualWrites,
@@ -131,6 +134,7 @@ impl FindingKind {
     pub fn name(self) -> &'static str {
         match self {
             FindingKind::OutOfBounds => "out of bounds",
+            FindingKind::FalseAssumption => "false assumption",
             FindingKind::Uninitialised => "uninitialised read",
             FindingKind::WriteWriteRace => "write-write race",
             FindingKind::EqualWrites => "write-write race of equal values",

@@ -30,7 +30,7 @@ pub(crate) enum Family {
     Elementwise,
     /// One thread's values, by words that operators say.
     Composed,
-    /// Conversions between values and sizes, and choices.
+    /// Conversions between values and sizes, choices and assumptions.
     Numbers,
     /// Layouts.
     Layouts,
@@ -219,6 +219,8 @@ vocabulary! {
     DivEuclid = "div_euclid", Method, 2..=2, Composed, None;
     /// `a.rem_euclid(b)`: the remainder that is not negative.
     RemEuclid = "rem_euclid", Method, 2..=2, Composed, None;
+    /// `assume(condition)`: the condition holds here: the compiler builds on it, the simulator tests it.
+    Assume = "assume", Function, 1..=1, Numbers, None;
     /// `select(condition, a, b)`: `a` where the condition holds, else `b`; both are evaluated.
     Select = "select", Function, 3..=3, Numbers, None;
     /// `x.shuffle(lane)`: the value of lane `lane % 32` of the warp. Every thread of the warp takes part.

@@ -5,7 +5,7 @@
 //! fact2 + rest` with `rest >= 0` by its interval. A `min` or a `max` is one of its operands: the goal holds if it holds
 //! with both, or with one operand that bounds it from the needed side. The value of an `if` is that of one of its branches.
 
-use super::index::{Atom, AtomId, Atoms, Index, Way};
+use super::index::{Atom, AtomId, Atoms, Index, Monomial, Range, Way};
 use super::ir::{BinaryOp, UnaryOp};
 use super::program::{Comparison, Value};
 
@@ -90,9 +90,33 @@ impl Facts {
         }
     }
 
+    /// The interval of an atom by the facts that name it alone: `c * atom + rest >= 0`.
+    pub(super) fn interval(&self, atoms: &Atoms, id: AtomId) -> Range {
+        let mut range = atoms.facts(id).range;
+        for fact in &self.known {
+            let own = |(monomial, _): &&(Monomial, i64)| monomial.as_slice() == [id];
+            let Some((_, coefficient)) = fact.terms().iter().find(own) else { continue };
+            let Ok(rest) = fact.add_scaled(&Index::atom(id), -coefficient) else { continue };
+            let (most, by) = (atoms.range(&rest).high, i128::from(*coefficient));
+            match by > 0 {
+                true => range.low = range.low.max(-most.div_euclid(by)),
+                false => range.high = range.high.min(most.div_euclid(-by)),
+            }
+        }
+        range
+    }
+
     /// The indices that are not negative.
     pub(super) fn known(self) -> Vec<Index> {
         self.known
+    }
+
+    /// The atoms that the facts from `len` on name alone.
+    pub(super) fn named_since(&self, len: usize) -> Vec<AtomId> {
+        let terms = self.known.iter().skip(len).flat_map(Index::terms);
+        terms
+            .filter_map(|(monomial, _)| if let [id] = monomial.as_slice() { Some(*id) } else { None })
+            .collect()
     }
 
     /// How many facts there are; with [`Facts::truncate`] the end of a guard's reach.

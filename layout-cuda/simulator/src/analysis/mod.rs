@@ -4,6 +4,7 @@
 //! file with its law, and a line of `analyses`.
 
 mod arithmetic;
+mod assumptions;
 mod barrier_membership;
 mod coverage;
 mod exited_blocks;
@@ -42,6 +43,7 @@ pub(super) fn analyses(
         analyses.push(Box::new(phases::Phases));
         analyses.push(Box::new(exited_blocks::ExitedBlocks));
         analyses.push(Box::new(views::Views));
+        analyses.push(Box::new(assumptions::Assumptions));
         if options.coverage {
             let mut tensors = Vec::new();
             for (number, elements) in elements.iter().enumerate() {

@@ -4,12 +4,12 @@
 //! instrumented.
 
 use super::{Compiler, Result};
-use crate::bytecode::{IntegerFunction, Op, Polynomial, Register, Sum};
+use crate::bytecode::{IntegerFunction, Op, Polynomial, Register, Sides, Sum};
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Index, VarId};
 use layout_compiler::ir::BinaryOp;
 use layout_compiler::program::{
-    Access, AtomicChange, Operation, PlaceId, Statement, StatementKind, Value, VariableKind,
+    Access, AtomicChange, Comparison, Operation, PlaceId, Statement, StatementKind, Value, VariableKind,
 };
 use std::collections::BTreeSet;
 
@@ -94,6 +94,35 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Where the program assumes a condition.
+    pub(super) fn assumption(&mut self, condition: &Value<Access>) -> Result {
+        if !self.program.findings {
+            return Ok(());
+        }
+        let floats = (self.taken.f32, self.taken.f64);
+        let (mask, sides) = match condition {
+            Value::Compare(Comparison { op, left, right }) => {
+                let mask = self.condition(condition)?;
+                let natural = [left, right].iter().any(|side| self.tables.atoms.range(side).beyond_i64());
+                let (left, right) = (Register::Int(self.index(left)?), Register::Int(self.index(right)?));
+                (mask, Some(Sides { left, op: *op, right, natural }))
+            }
+            Value::Binary(op, left, right) if op.is_comparison() => {
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                let natural = left.1 == Elem::U64;
+                (
+                    self.compared(*op, left, right)?,
+                    Some(Sides { left: left.0, op: *op, right: right.0, natural }),
+                )
+            }
+            other => (self.condition(other)?, None),
+        };
+        let site = self.site;
+        self.emit(Op::CheckAssumption { mask, sides, site });
+        (self.taken.f32, self.taken.f64) = floats;
+        Ok(())
+    }
+
     /// Whether a condition is invariant in a loop that changes these variables.
     pub(super) fn fixed_by(&self, condition: &Value<Access>, changed: &BTreeSet<VarId>) -> bool {
         let mut variables = BTreeSet::new();
@@ -168,6 +197,7 @@ impl Compiler<'_> {
                 | StatementKind::Break
                 | StatementKind::Continue
                 | StatementKind::Barrier(_)
+                | StatementKind::Assume(_)
                 | StatementKind::SetMaxRegisters { .. }
                 | StatementKind::Atomic { .. } => {}
             }

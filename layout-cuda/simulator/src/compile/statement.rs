@@ -95,6 +95,7 @@ impl Compiler<'_> {
                 self.registers(*registers);
                 Ok(())
             }
+            StatementKind::Assume(condition) => self.assumption(condition),
             StatementKind::Signal(signal) => self.signal(signal),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
                 let (variable, step, reversed) = (*variable, *step, *reversed);

@@ -272,7 +272,7 @@ impl Compiler<'_> {
         Ok((bank.register(dst), elem))
     }
 
-    fn compared(
+    pub(super) fn compared(
         &mut self,
         op: BinaryOp,
         (a, elem): (Register, Elem),

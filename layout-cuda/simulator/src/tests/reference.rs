@@ -77,6 +77,7 @@ impl Thread<'_> {
                 StatementKind::Continue => return Flow::Continue,
                 StatementKind::Let(_, None)
                 | StatementKind::Operation(_)
+                | StatementKind::Assume(_)
                 | StatementKind::Signal(_)
                 | StatementKind::Barrier(_)
                 | StatementKind::SetMaxRegisters { .. }

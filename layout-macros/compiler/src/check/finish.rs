@@ -35,6 +35,7 @@ fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
         | StatementKind::Barrier(_)
         | StatementKind::Atomic { .. }
         | StatementKind::SetMaxRegisters { .. }
+        | StatementKind::Assume(_)
         | StatementKind::Signal(_) => true,
     });
     let mut changed = body.len() != before;
@@ -57,6 +58,7 @@ fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
             | StatementKind::Barrier(_)
             | StatementKind::Collective(..)
             | StatementKind::SetMaxRegisters { .. }
+            | StatementKind::Assume(_)
             | StatementKind::Signal(_) => false,
         };
     }

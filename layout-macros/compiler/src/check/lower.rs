@@ -155,6 +155,11 @@ impl Lower {
                 self.facts.truncate(mark);
                 StatementKind::If(condition, then, otherwise)
             }
+            StatementKind::Assume(condition) => {
+                let condition = self.value(condition)?;
+                self.assume(&condition, true);
+                StatementKind::Assume(condition)
+            }
             StatementKind::Break => StatementKind::Break,
             StatementKind::Continue => StatementKind::Continue,
             StatementKind::Barrier(participants) => StatementKind::Barrier(*participants),

@@ -251,6 +251,10 @@ impl<'a> Emitter<'a> {
                 let head = if *increase { "registers_up" } else { "registers_down" };
                 self.wrapper(head, &format!("<{registers}>"), &[]);
             }
+            StatementKind::Assume(condition) => {
+                let condition = self.value(condition);
+                self.wrapped(|room| wrap::call("__builtin_assume", &[condition], room));
+            }
             StatementKind::Signal(signal) => self.signal(signal),
         }
         self.guards.clear();

@@ -51,6 +51,7 @@ fn means_of(kind: &StatementKind<Access, Operation>) -> Transport {
         | StatementKind::Break
         | StatementKind::Continue
         | StatementKind::Barrier(_)
+        | StatementKind::Assume(_)
         | StatementKind::SetMaxRegisters { .. } => Transport::Thread,
     }
 }

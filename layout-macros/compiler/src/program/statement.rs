@@ -86,6 +86,8 @@ pub enum StatementKind<A, O> {
         /// Whether that is more than at the start.
         increase: bool,
     },
+    /// The program promises that this condition holds where a thread comes here: the simulator reports where it does not.
+    Assume(Value<A>),
     /// What orders asynchronous work.
     Signal(Signal),
 }
@@ -120,6 +122,7 @@ impl<A, O> StatementKind<A, O> {
             | StatementKind::Collective(..)
             | StatementKind::Atomic { .. }
             | StatementKind::SetMaxRegisters { .. }
+            | StatementKind::Assume(_)
             | StatementKind::Signal(_) => Control::Straight,
         }
     }
@@ -164,6 +167,7 @@ impl<O> StatementKind<Access, O> {
             | StatementKind::Barrier(_)
             | StatementKind::Collective(..)
             | StatementKind::SetMaxRegisters { .. }
+            | StatementKind::Assume(_)
             | StatementKind::Signal(_) => &[],
         }
     }

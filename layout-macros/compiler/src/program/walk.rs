@@ -101,7 +101,9 @@ pub fn own<'a>(one: &'a Statement<Access, Operation>, see: &mut impl FnMut(Part<
             see(Part::Index(end));
             see(Part::Declared(*variable));
         }
-        StatementKind::While(condition, _) | StatementKind::If(condition, ..) => value(condition, see),
+        StatementKind::While(condition, _)
+        | StatementKind::If(condition, ..)
+        | StatementKind::Assume(condition) => value(condition, see),
         StatementKind::Break
         | StatementKind::Continue
         | StatementKind::Barrier(_)

@@ -129,6 +129,8 @@ pub(super) struct Evaluator<'k> {
     pub captured: Vec<LocalId>,
     /// What the conditions around say of indices.
     pub facts: Facts,
+    /// The names that `assume` gave another value in the blocks around, with their value before.
+    pub narrowed: Vec<(LocalId, Binding)>,
     /// Float variables whose type is still open, with their first value where it is a literal.
     pub undecided: HashMap<VarId, Option<f64>>,
     /// Those of one type: the second is a copy of the first.

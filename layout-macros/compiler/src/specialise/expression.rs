@@ -384,7 +384,7 @@ impl Evaluator<'_> {
     /// The statements and the value of a block.
     pub(super) fn block(&mut self, block: &Block) -> Outcome<StaticValue> {
         let (mut failed, mut left) = (false, false);
-        let facts = self.facts.len();
+        let (facts, narrowed) = (self.facts.len(), self.narrowed.len());
         for statement in &block.statements {
             let before = self.out.len();
             let result = self.statement(statement);
@@ -407,6 +407,7 @@ impl Evaluator<'_> {
             _ => Ok(StaticValue::Unit),
         };
         self.facts.truncate(facts);
+        self.bindings.extend(self.narrowed.drain(narrowed..).rev());
         if failed { Err(Failed) } else { value }
     }
 

@@ -5,6 +5,7 @@
 //! function remains.
 
 mod array;
+mod assume;
 mod asynchronous;
 mod attribute;
 mod constant;
@@ -170,6 +171,7 @@ fn evaluator<'k>(
         written: HashSet::new(),
         deciding: HashMap::new(),
         facts: super::prove::Facts::default(),
+        narrowed: Vec::new(),
         undecided: HashMap::new(),
         copies: Vec::new(),
         decided: Vec::new(),

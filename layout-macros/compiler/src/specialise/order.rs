@@ -201,6 +201,7 @@ impl Evaluator<'_> {
             StatementKind::Let(..)
             | StatementKind::LetIndex(..)
             | StatementKind::Collective(..)
+            | StatementKind::Assume(_)
             | StatementKind::Break
             | StatementKind::Continue => {}
             StatementKind::Assign(var, _) | StatementKind::AssignIndex(var, _) => {

@@ -52,6 +52,7 @@ fn stub(member: Intrinsic, v: View<f32, Write>, x: f32, n: usize) {
         Intrinsic::WrappingNeg => drop(n.wrapping_neg()),
         Intrinsic::DivEuclid => drop((n.div_euclid(n), x.div_euclid(x))),
         Intrinsic::RemEuclid => drop((n.rem_euclid(n), x.rem_euclid(x))),
+        Intrinsic::Assume => assume(x < 1.0),
         Intrinsic::Select => drop(select(x < 1.0, x, 0.0)),
         Intrinsic::Shuffle => drop(x.shuffle(n)),
         Intrinsic::ShuffleUp => drop(x.shuffle_up(1)),

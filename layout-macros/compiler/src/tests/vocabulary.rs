@@ -7,7 +7,7 @@ use crate::precision::MaxError;
 use std::fmt::Write;
 
 /// What words are for, in the order of the page, and the words; `@Float` are the elementwise ones of that domain.
-const PURPOSES: [(&str, &str); 23] = [
+const PURPOSES: [(&str, &str); 24] = [
     ("Layouts", "row_major col_major layout swizzle swizzle_bytes"),
     ("Places", "shared local"),
     ("Views", "tile window vectorize distribute transpose pad slice dim bytes"),
@@ -39,6 +39,7 @@ const PURPOSES: [(&str, &str); 23] = [
     ("Hints to the caches", "evict_first evict_last no_allocate"),
     ("Floats", "@Float"),
     ("Floats, by one instruction", "@Single"),
+    ("Promises", "assume"),
     ("Numbers of every kind", "@Number @Signed select div_euclid rem_euclid size_of"),
     (
         "Integers",
