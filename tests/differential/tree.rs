@@ -96,6 +96,9 @@ pub enum AtomicOp {
     Add,
     Max,
     Min,
+    And,
+    Or,
+    Xor,
 }
 
 macro_rules! together {

@@ -83,6 +83,37 @@ pub fn bins<T, const N: usize>(
     }
 }
 
+/// Bits that threads keep, set and flip together, in shared and in global memory; and what was there before.
+#[tiled_kernel(T = [i32, u32, i64, u64], block = [64], grid = [N.div_ceil(64)])]
+pub fn bits_together<T, const N: usize>(
+    x: &LayoutTensor<T, RowMajor<N>>,
+    bits: &mut LayoutTensor<T, RowMajor<3>>,
+    own: &mut LayoutTensor<T, RowMajor<N>>,
+    before: &mut LayoutTensor<T, RowMajor<N>>,
+) {
+    let mut block = shared::<T>(row_major([3]));
+    let i = block_idx.x * 64 + thread_idx.x;
+    if thread_idx.x < 3 {
+        block[[thread_idx.x]] = select(thread_idx.x == 0, (-1i32).cast::<T>(), (0i32).cast::<T>());
+    }
+    barrier();
+    if i < N {
+        let value = x[[i]];
+        block.atomic_and([0], value);
+        block.atomic_or([1], value);
+        block.atomic_xor([2], value);
+        let first = own.atomic_xor([i], value);
+        let second = own.atomic_and([i], first);
+        before[[i]] = first ^ second ^ own.atomic_or([i], value);
+    }
+    barrier();
+    if thread_idx.x == 0 {
+        bits.atomic_and([0], block[[0]]);
+        bits.atomic_or([1], block[[1]]);
+        bits.system_scope().atomic_xor([2], block[[2]]);
+    }
+}
+
 /// The sum of all threads of the block up to each.
 #[tiled_kernel(WARPS = [1, 3], block = [WARPS * 32], grid = [N.div_ceil(WARPS * 32)])]
 pub fn block_prefix<const N: usize>(
@@ -196,6 +227,38 @@ macro_rules! bins_of {
             drawn.sort_unstable();
             let all = Outcome::exact(drawn, 0..n as u32);
             Ok(Outcome::exact(counts.read()?, wanted).and(all))
+        })
+        .of(layout_compiler::Elem::$elem)
+    };
+}
+
+/// A case of `bits_together` with one element type.
+macro_rules! bits_of {
+    ($T:ty, $elem:ident) => {
+        Case::new(&bits_together::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<$T> =
+                integers(n, 5, 1000).iter().map(|v| v.wrapping_mul(0x0123_4567_89ab) as $T).collect();
+            let (start, held) = ([!0 as $T, 1, 0], vec![77 as $T; n]);
+            let (on_x, mut bits) = (run.tensor(&x, [n])?, run.tensor(&start, [3])?);
+            let (mut own, mut before) = (run.tensor(&held, [n])?, run.output::<$T, 1>([n])?);
+            let (mut on_bits, mut on_own, mut on_before) =
+                (bits.view_mut()?, own.view_mut()?, before.view_mut()?);
+            let (config, stream) = (run.config(), run.stream());
+            bits_together::launch_with(
+                config,
+                &stream,
+                &on_x.view()?,
+                &mut on_bits,
+                &mut on_own,
+                &mut on_before,
+            )?;
+            let all = x.iter().fold(start, |[and, or, xor], x| [and & x, or | x, xor ^ x]);
+            let steps = |x: &$T| [77 as $T, 77 ^ x, (77 ^ x) & 77];
+            let own = Outcome::exact(own.read()?, x.iter().map(|x| steps(x)[2] | x));
+            let before =
+                Outcome::exact(before.read()?, x.iter().map(|x| steps(x).into_iter().fold(0, |a, b| a ^ b)));
+            Ok(Outcome::exact(bits.read()?, all).and(own).and(before))
         })
         .of(layout_compiler::Elem::$elem)
     };
@@ -353,6 +416,10 @@ pub fn cases() -> Vec<Case> {
         reductions_of!(i32, I32),
         reductions_of!(u32, U32),
         reductions_of!(i64, I64),
+        bits_of!(i32, I32),
+        bits_of!(u32, U32),
+        bits_of!(i64, I64),
+        bits_of!(u64, U64),
         bins_of!(i32, I32),
         bins_of!(u32, U32),
         bins_of!(f32, F32),

@@ -90,6 +90,73 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
+    /// Keeps the bits of an element that `value` has too, atomically; gives the old value. Types: `i32 u32 i64 u64`, in a global
+    /// or a shared tensor. It orders no other access.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [2])]
+    /// fn common(x: &LayoutTensor<u32, RowMajor<64>>, y: &mut LayoutTensor<u32, RowMajor<1>>) {
+    ///     y.atomic_and([0], x[[32 * block_idx.x + thread_idx.x]]);
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&(0..64).map(|i| !(1 << i % 4)).collect::<Vec<u32>>(), [64])?;
+    /// let mut y = device.upload(&[0xffu32], [1])?;
+    /// common::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [0xf0]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn atomic_and<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Sets the bits of `value` in an element; otherwise as [`atomic_and`](Atomic::atomic_and).
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [2])]
+    /// fn seen(x: &LayoutTensor<u32, RowMajor<64>>, y: &mut LayoutTensor<u32, RowMajor<1>>) {
+    ///     y.atomic_or([0], x[[32 * block_idx.x + thread_idx.x]]);
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&(0..64).map(|i| 1 << i % 6).collect::<Vec<u32>>(), [64])?;
+    /// let mut y = device.upload(&[0u32], [1])?;
+    /// seen::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [0x3f]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn atomic_or<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Flips the bits of `value` in an element; otherwise as [`atomic_and`](Atomic::atomic_and).
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [2])]
+    /// fn parity(x: &LayoutTensor<u32, RowMajor<64>>, y: &mut LayoutTensor<u32, RowMajor<1>>) {
+    ///     y.atomic_xor([0], x[[32 * block_idx.x + thread_idx.x]]);
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&(1..65).collect::<Vec<u32>>(), [64])?;
+    /// let mut y = device.upload(&[0u32], [1])?;
+    /// parity::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [64]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn atomic_xor<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
     /// Replaces an element by a value, atomically; gives the old value. Types: `i32 u32 f32 i64 u64 f64`, in a global or a
     /// shared tensor. It orders no other access: a lock takes a fence after it ([`fence_device`](super::fence_device)).
     ///

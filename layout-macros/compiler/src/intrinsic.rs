@@ -269,6 +269,12 @@ vocabulary! {
     AtomicMax = "atomic_max", Method, 3..=3, Together, None;
     /// `view.atomic_min([i, j], x)`: puts the smaller there atomically; gives the old value.
     AtomicMin = "atomic_min", Method, 3..=3, Together, None;
+    /// `view.atomic_and([i, j], x)`: keeps the bits that `x` has too atomically; gives the old value.
+    AtomicAnd = "atomic_and", Method, 3..=3, Together, None;
+    /// `view.atomic_or([i, j], x)`: sets the bits of `x` atomically; gives the old value.
+    AtomicOr = "atomic_or", Method, 3..=3, Together, None;
+    /// `view.atomic_xor([i, j], x)`: flips the bits of `x` atomically; gives the old value.
+    AtomicXor = "atomic_xor", Method, 3..=3, Together, None;
     /// `view.atomic_exchange([i, j], x)`: puts a value there atomically; gives the old value.
     AtomicExchange = "atomic_exchange", Method, 3..=3, Together, None;
     /// `view.atomic_compare_exchange([i, j], expected, x)`: puts a value there where the expected one is; gives what was there.

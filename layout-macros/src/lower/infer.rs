@@ -441,6 +441,9 @@ impl Inference<'_> {
             | "atomic_add"
             | "atomic_max"
             | "atomic_min"
+            | "atomic_and"
+            | "atomic_or"
+            | "atomic_xor"
             | "atomic_exchange"
             | "atomic_compare_exchange" => {
                 let elem = self.element(&first);

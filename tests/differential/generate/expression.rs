@@ -271,7 +271,8 @@ impl Generator {
             return self.arithmetic(ty, depth);
         }
         let Some((place, at)) = self.own_element(Some(ty)) else { return self.leaf(ty) };
-        let op = self.pick(&[AtomicOp::Add, AtomicOp::Max, AtomicOp::Min]);
+        use AtomicOp::{Add, And, Max, Min, Or, Xor};
+        let op = self.pick(&[Add, Max, Min, And, Or, Xor]);
         let value = self.expr(ty, depth);
         Expr::Atomic(op, place, at, Box::new(value))
     }

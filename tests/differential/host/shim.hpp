@@ -171,6 +171,12 @@ static inline int atomicMax(int* at, int b) { return exchanged(at, max(*at, b));
 static inline unsigned atomicMax(unsigned* at, unsigned b) { return exchanged(at, max(*at, b)); }
 static inline int atomicMin(int* at, int b) { return exchanged(at, min(*at, b)); }
 static inline unsigned atomicMin(unsigned* at, unsigned b) { return exchanged(at, min(*at, b)); }
+template <class T, class V>
+static inline T atomicAnd(T* at, V b) { return exchanged(at, (T)(*at & b)); }
+template <class T, class V>
+static inline T atomicOr(T* at, V b) { return exchanged(at, (T)(*at | b)); }
+template <class T, class V>
+static inline T atomicXor(T* at, V b) { return exchanged(at, (T)(*at ^ b)); }
 static inline unsigned atomicCAS(unsigned* at, unsigned expected, unsigned b) {
     return exchanged(at, *at == expected ? b : *at);
 }

@@ -574,6 +574,9 @@ impl<'a> Machine<'a> {
                 let old = self.load(&view, &at)?;
                 let new = match op {
                     AtomicOp::Add => self.binary(BinaryOp::Add, ty, old, value)?,
+                    AtomicOp::And => self.binary(BinaryOp::BitAnd, ty, old, value)?,
+                    AtomicOp::Or => self.binary(BinaryOp::BitOr, ty, old, value)?,
+                    AtomicOp::Xor => self.binary(BinaryOp::Xor, ty, old, value)?,
                     AtomicOp::Max => value::math(Math::Max, ty, &[old, value]),
                     AtomicOp::Min => value::math(Math::Min, ty, &[old, value]),
                 };

@@ -83,6 +83,21 @@ macro_rules! atomics {
                 self.put(at, old.min(value));
                 old
             }
+            pub fn atomic_and<const N: usize>(&self, at: [isize; N], value: $ty) -> $ty {
+                let old = self.at(at);
+                self.put(at, old & value);
+                old
+            }
+            pub fn atomic_or<const N: usize>(&self, at: [isize; N], value: $ty) -> $ty {
+                let old = self.at(at);
+                self.put(at, old | value);
+                old
+            }
+            pub fn atomic_xor<const N: usize>(&self, at: [isize; N], value: $ty) -> $ty {
+                let old = self.at(at);
+                self.put(at, old ^ value);
+                old
+            }
         }
     )*};
 }

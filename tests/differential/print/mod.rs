@@ -453,6 +453,9 @@ impl Printer<'_> {
                     AtomicOp::Add => "atomic_add",
                     AtomicOp::Max => "atomic_max",
                     AtomicOp::Min => "atomic_min",
+                    AtomicOp::And => "atomic_and",
+                    AtomicOp::Or => "atomic_or",
+                    AtomicOp::Xor => "atomic_xor",
                 };
                 let (place, coordinates) = (self.place(place), self.exprs(coordinates));
                 format!("{place}.{name}([{coordinates}], {})", self.expr(value))

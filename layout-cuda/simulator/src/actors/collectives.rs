@@ -299,7 +299,8 @@ pub(super) fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) ->
                     AtomicChange::Add => old + value,
                     AtomicChange::Max => f32::larger(old, value),
                     AtomicChange::Min => f32::smaller(old, value),
-                    AtomicChange::Load(_) => old,
+                    // Of integers.
+                    AtomicChange::And | AtomicChange::Or | AtomicChange::Xor | AtomicChange::Load(_) => old,
                     AtomicChange::Store(_) | AtomicChange::Exchange | AtomicChange::CompareExchange => value,
                 }
                 .to_bits(),
@@ -311,7 +312,7 @@ pub(super) fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) ->
                 AtomicChange::Add => old + value,
                 AtomicChange::Max => f64::larger(old, value),
                 AtomicChange::Min => f64::smaller(old, value),
-                AtomicChange::Load(_) => old,
+                AtomicChange::And | AtomicChange::Or | AtomicChange::Xor | AtomicChange::Load(_) => old,
                 AtomicChange::Store(_) | AtomicChange::Exchange | AtomicChange::CompareExchange => value,
             }
             .to_bits()
@@ -322,6 +323,9 @@ pub(super) fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) ->
                 AtomicChange::Add => integer.wrap(old.wrapping_add(value)),
                 AtomicChange::Max => larger(old, value, integer),
                 AtomicChange::Min => smaller(old, value, integer),
+                AtomicChange::And => old & value,
+                AtomicChange::Or => old | value,
+                AtomicChange::Xor => old ^ value,
                 AtomicChange::Load(_) => old,
                 AtomicChange::Store(_) | AtomicChange::Exchange | AtomicChange::CompareExchange => value,
             }) as u64

@@ -62,6 +62,9 @@ impl Machine<'_> {
                 AtomicChange::Add
                 | AtomicChange::Max
                 | AtomicChange::Min
+                | AtomicChange::And
+                | AtomicChange::Or
+                | AtomicChange::Xor
                 | AtomicChange::Exchange
                 | AtomicChange::CompareExchange => {
                     let mut released = released;

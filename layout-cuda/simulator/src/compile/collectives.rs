@@ -87,7 +87,13 @@ impl Compiler<'_> {
             AtomicChange::CompareExchange => {
                 old.is_none() && self.made_of(values, &self.loaded).contains(&place)
             }
-            AtomicChange::Load(_) | AtomicChange::Add | AtomicChange::Max | AtomicChange::Min => false,
+            AtomicChange::Load(_)
+            | AtomicChange::Add
+            | AtomicChange::Max
+            | AtomicChange::Min
+            | AtomicChange::And
+            | AtomicChange::Or
+            | AtomicChange::Xor => false,
         };
         let update = match () {
             _ if !blind => Update::Own,

@@ -83,6 +83,12 @@ impl Emitter<'_> {
         let function = match (change, elem.is_float()) {
             (AtomicChange::Add, _) if elem == Elem::I64 => "atomic_add",
             (AtomicChange::Add, _) => "atomicAdd",
+            (AtomicChange::And, _) if elem == Elem::I64 => "atomic_and",
+            (AtomicChange::And, _) => "atomicAnd",
+            (AtomicChange::Or, _) if elem == Elem::I64 => "atomic_or",
+            (AtomicChange::Or, _) => "atomicOr",
+            (AtomicChange::Xor, _) if elem == Elem::I64 => "atomic_xor",
+            (AtomicChange::Xor, _) => "atomicXor",
             (AtomicChange::Max, false) => "atomicMax",
             (AtomicChange::Min, false) => "atomicMin",
             (AtomicChange::Max, true) => "atomic_max",

@@ -9,6 +9,12 @@ pub enum AtomicChange {
     Max,
     /// The smaller, likewise.
     Min,
+    /// The bits that both have; of `i32 u32 i64 u64`.
+    And,
+    /// The bits that either has, likewise.
+    Or,
+    /// The bits that one of them has, likewise.
+    Xor,
     /// The operand; of `i32 u32 f32 i64 u64 f64`.
     Exchange,
     /// The second operand where the first one's bits are there, else itself; of every type of 2 to 8 bytes.

@@ -49,6 +49,9 @@ impl Evaluator<'_> {
             Intrinsic::AtomicAdd => return self.atomic(AtomicChange::Add, name, values, origin),
             Intrinsic::AtomicMax => return self.atomic(AtomicChange::Max, name, values, origin),
             Intrinsic::AtomicMin => return self.atomic(AtomicChange::Min, name, values, origin),
+            Intrinsic::AtomicAnd => return self.atomic(AtomicChange::And, name, values, origin),
+            Intrinsic::AtomicOr => return self.atomic(AtomicChange::Or, name, values, origin),
+            Intrinsic::AtomicXor => return self.atomic(AtomicChange::Xor, name, values, origin),
             Intrinsic::AtomicExchange => {
                 return self.atomic(AtomicChange::Exchange, name, values, origin);
             }
@@ -232,14 +235,19 @@ impl Evaluator<'_> {
     ) -> Outcome<StaticValue> {
         let mut values = values.into_iter();
         let (target, scope, elem) = self.target(name, &mut values, origin)?;
-        let (least, but, there_are) = match change {
-            AtomicChange::CompareExchange => (2, None, "the types of 2, 4 and 8 bytes"),
-            AtomicChange::Max | AtomicChange::Min => (4, Some(Elem::F64), "i32, u32, i64, u64 and f32"),
+        let (applies, there_are) = match change {
+            AtomicChange::CompareExchange => (elem.bytes() >= 2, "the types of 2, 4 and 8 bytes"),
+            AtomicChange::Max | AtomicChange::Min => {
+                (elem.bytes() >= 4 && elem != Elem::F64, "i32, u32, i64, u64 and f32")
+            }
+            AtomicChange::And | AtomicChange::Or | AtomicChange::Xor => {
+                (elem.bytes() >= 4 && elem.is_integer(), "i32, u32, i64 and u64")
+            }
             AtomicChange::Add | AtomicChange::Exchange | AtomicChange::Load(_) | AtomicChange::Store(_) => {
-                (4, None, "i32, u32, f32, i64, u64 and f64")
+                (elem.bytes() >= 4, "i32, u32, f32, i64, u64 and f64")
             }
         };
-        if elem.bytes() < least || but == Some(elem) {
+        if !applies {
             let message = format!("`{name}` does not apply to {elem}");
             return self.fail_help(origin, message, format!("there are {there_are}"));
         }

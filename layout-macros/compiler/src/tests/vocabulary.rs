@@ -30,7 +30,10 @@ const PURPOSES: [(&str, &str); 24] = [
         "warp_sum warp_max warp_min warp_and warp_or warp_xor warp_prefix_sum",
     ),
     ("Sums and extremes of a block", "block_sum block_max block_min block_prefix_sum"),
-    ("Atomic operations", "atomic_add atomic_max atomic_min atomic_exchange atomic_compare_exchange"),
+    (
+        "Atomic operations",
+        "atomic_add atomic_max atomic_min atomic_and atomic_or atomic_xor atomic_exchange atomic_compare_exchange",
+    ),
     (
         "Flags, their scopes, and fences",
         "load_relaxed load_acquire store_relaxed store_release block_scope system_scope fence_block fence_device \

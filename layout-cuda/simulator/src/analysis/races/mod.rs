@@ -86,6 +86,9 @@ impl RaceState<'_> {
                     AtomicChange::Add
                     | AtomicChange::Max
                     | AtomicChange::Min
+                    | AtomicChange::And
+                    | AtomicChange::Or
+                    | AtomicChange::Xor
                     | AtomicChange::Exchange
                     | AtomicChange::CompareExchange => Write::Atomic(atomic.scope),
                 };

@@ -17,7 +17,7 @@ pub(in super::super) fn atomic_extremes(suffix: &str, also: &str) -> Vec<String>
     made.to_vec()
 }
 
-/// `atomic_add` of 64-bit integers with a sign; exchanges of the types that CUDA's own do not take.
+/// Changes of 64-bit integers with a sign; exchanges of the types that CUDA's own do not take.
 pub(in super::super) fn atomic_bits() -> Vec<String> {
     let rows = [
         ("", "gpu", ""),
@@ -26,7 +26,17 @@ pub(in super::super) fn atomic_bits() -> Vec<String> {
     ];
     let each = rows.into_iter().flat_map(|(suffix, scope, between)| {
         let row = [("suffix", suffix), ("scope", scope), ("between", between)];
-        [1, 2, 3].map(|number| fill(paragraph(ATOMIC, number), &row))
+        let changes = [
+            ("add", "atomicAdd", "Adds modulo 2^64"),
+            ("and", "atomicAnd", "Keeps the bits that `value` has"),
+            ("or", "atomicOr", "Sets the bits of `value`"),
+            ("xor", "atomicXor", "Flips the bits of `value`"),
+        ];
+        let change = |(name, function, does)| {
+            let own = [("name", name), ("function", function), ("Does", does)];
+            fill(paragraph(ATOMIC, 1), &[&row[..], &own[..]].concat())
+        };
+        changes.map(change).into_iter().chain([2, 3].map(|number| fill(paragraph(ATOMIC, number), &row)))
     });
     each.collect()
 }
