@@ -223,6 +223,7 @@ macro_rules! rounded_once {
 fn exact(word: Math, a: f64, b: f64, n: i32) -> f64 {
     match word {
         Math::Rsqrt | Math::RsqrtApprox => 1.0 / a.sqrt(),
+        Math::SqrtApprox => a.sqrt(),
         Math::Cbrt => a.cbrt(),
         Math::Hypot => a.hypot(b),
         Math::Exp => a.exp(),

@@ -322,6 +322,7 @@ mod tests {
         "cos_approx",
         "tanh_approx",
         "rsqrt_approx",
+        "sqrt_approx",
         "recip_approx",
         "div_approx",
         "round_tf32",

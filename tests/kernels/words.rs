@@ -67,7 +67,7 @@ pub fn functions<T, const N: usize>(
 #[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
 pub fn approximations<const N: usize>(
     x: &LayoutTensor<f32, RowMajor<N>>,
-    y: &mut LayoutTensor<f32, RowMajor<N, 8>>,
+    y: &mut LayoutTensor<f32, RowMajor<N, 9>>,
 ) {
     let i = block_idx.x * 64 + thread_idx.x;
     if i < N {
@@ -80,6 +80,7 @@ pub fn approximations<const N: usize>(
         y[[i, 5]] = v.abs().rsqrt_approx();
         y[[i, 6]] = v.recip_approx();
         y[[i, 7]] = v.div_approx(3.0);
+        y[[i, 8]] = v.abs().sqrt_approx();
     }
 }
 
@@ -352,7 +353,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(&approximations::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;
             let x: Vec<f32> = values(n).0.into_iter().map(|v| v as f32).collect();
-            let y = output_of!(run, approximations(x: [n]) -> [n, 8]);
+            let y = output_of!(run, approximations(x: [n]) -> [n, 9]);
             let row = |v: &f32| {
                 let v = f64::from(*v);
                 let size = v.abs();
@@ -365,6 +366,7 @@ pub fn cases() -> Vec<Case> {
                     1.0 / size.sqrt(),
                     1.0 / v,
                     v / 3.0,
+                    size.sqrt(),
                 ]
             };
             Ok(Outcome::within(6e-4, y, x.iter().flat_map(row)))

@@ -118,6 +118,7 @@ trait Device {
     fn log2_approx(self) -> f32;
     fn tanh_approx(self) -> f32;
     fn rsqrt_approx(self) -> f32;
+    fn sqrt_approx(self) -> f32;
     fn recip_approx(self) -> f32;
     fn div_approx(self, by: f32) -> f32;
 }
@@ -137,6 +138,9 @@ impl Device for f32 {
     }
     fn rsqrt_approx(self) -> f32 {
         1.0 / self.sqrt()
+    }
+    fn sqrt_approx(self) -> f32 {
+        self.sqrt()
     }
     fn recip_approx(self) -> f32 {
         1.0 / self
@@ -177,7 +181,7 @@ fn mathematics() {
         f32 => f32: a.clamp(-0.5, 1.25), a.signum(), a % 0.75, a % (b + 0.01), f32::from_bits(a.to_bits() ^ 1);
         f32 => u32: a.to_bits(), (a / 0.0).is_nan() as u32, (a - a).is_nan() as u32;
         // Approximate forms, and `exp2` of a whole kernel.
-        f32 => f32 within 1e-3: a.exp2_approx(), (a.abs() + 1.5).log2_approx(), (a.abs() + 0.1).rsqrt_approx(), (a + 0.01).recip_approx(), a.div_approx(b + 0.01), a.tanh_approx();
+        f32 => f32 within 1e-3: a.exp2_approx(), (a.abs() + 1.5).log2_approx(), (a.abs() + 0.1).rsqrt_approx(), a.abs().sqrt_approx(), (a + 0.01).recip_approx(), a.div_approx(b + 0.01), a.tanh_approx();
         // The rest of the list, and constants.
         f32 => f32 within 2e-6: (a / 9.0).asin(), (a / 9.0).acos(), a.atan(), a.atan2(b), a.sinh(), a.cosh(), a.tanh(), a.exp(), a.exp2(), a.exp_m1(), (a.abs() + 0.1).ln(), a.abs().ln_1p(), (a.abs() + 0.1).log10(), a.cbrt(), a.hypot(b);
         f32 => f32: a.copysign(b), a.mul_add(b, c), a.min(b), a.max(b), a.abs(), a.abs().sqrt(), a * consts::PI, a.min(f32::INFINITY);

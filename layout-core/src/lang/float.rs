@@ -407,6 +407,13 @@ pub trait Approximate: Element {
         device_only()
     }
 
+    /// Square root: `sqrt.approx.ftz.f32`. Error at most 2⁻²³ relative.
+    ///
+    #[doc = example!("x.sqrt_approx()", "f32", "0.25", "0.5")]
+    fn sqrt_approx(self) -> Self {
+        device_only()
+    }
+
     /// 1 / `self`: `rcp.approx.ftz.f32`. Error at most 1 ulp.
     ///
     #[doc = example!("x.recip_approx()", "f32", "0.25", "4.0")]

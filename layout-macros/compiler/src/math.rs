@@ -279,6 +279,8 @@ words! {
     TanhApprox = "tanh_approx", Method, Single [] Same, Device("tanh_approx"), No, None;
     /// 1 / √x, `rsqrt.approx.ftz.f32`.
     RsqrtApprox = "rsqrt_approx", Method, Single [] Same, Device("rsqrt_approx"), No, None;
+    /// Square root, `sqrt.approx.ftz.f32`.
+    SqrtApprox = "sqrt_approx", Method, Single [] Same, Device("sqrt_approx"), No, None;
     /// 1 / x, `rcp.approx.ftz.f32`.
     RecipApprox = "recip_approx", Method, Single [] Same, Device("recip_approx"), No, None;
     /// x / y, `div.approx.ftz.f32`.

@@ -94,6 +94,7 @@ macro_rules! float {
                     Math::RsqrtApprox => {
                         flushed((1.0 / f64::from(flushed(a as f32)).sqrt()) as f32) as $float
                     }
+                    Math::SqrtApprox => flushed(flushed(a as f32).sqrt()) as $float,
                     Math::RecipApprox => flushed(flushed(a as f32).recip()) as $float,
                     Math::DivApprox => flushed(flushed(a as f32) / flushed(b as f32)) as $float,
                     Math::RoundTf32 => round_tf32(a as f32) as $float,

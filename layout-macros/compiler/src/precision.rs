@@ -69,6 +69,7 @@ impl Math {
             Math::SinApprox | Math::CosApprox => (Circular(-20.4, -14.7), Circular(-20.4, -14.7)),
             Math::TanhApprox => (Relative(-11.0), Relative(-11.0)),
             Math::RsqrtApprox => (Relative(-22.9), Relative(-22.9)),
+            Math::SqrtApprox => (Relative(-23.0), Relative(-23.0)),
             Math::RecipApprox => (Ulps(1), Ulps(1)),
             Math::DivApprox => (Quotient(2), Quotient(2)),
             // Named, so that a new word says its error.

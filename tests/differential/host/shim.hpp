@@ -157,6 +157,11 @@ static inline unsigned short f32_to_bf16(float value) {
 static inline float f16_to_f32(unsigned short bits) { return (float)bits_as<_Float16>(bits); }
 static inline unsigned short f32_to_f16(float value) { return bits_as<unsigned short>((_Float16)value); }
 
+static inline unsigned short min_f16(unsigned short a, unsigned short b) { return f32_to_f16(fminf(f16_to_f32(a), f16_to_f32(b))); }
+static inline unsigned short max_f16(unsigned short a, unsigned short b) { return f32_to_f16(fmaxf(f16_to_f32(a), f16_to_f32(b))); }
+static inline unsigned short min_bf16(unsigned short a, unsigned short b) { return f32_to_bf16(fminf(bf16_to_f32(a), bf16_to_f32(b))); }
+static inline unsigned short max_bf16(unsigned short a, unsigned short b) { return f32_to_bf16(fmaxf(bf16_to_f32(a), bf16_to_f32(b))); }
+
 template <class T>
 static inline T exchanged(T* element, T value) {
     T old = *element;

@@ -293,6 +293,11 @@ impl Emitter<'_> {
             let both = Expression::infix(BinaryOp::BitOr, part(value, top - 1), part(sign, top));
             return Expression::cast(types::scalar(elem), both);
         }
+        // One instruction, of which a NaN or a zero is no other than in `float`.
+        if let (Elem::F16 | Elem::Bf16, Math::Min | Math::Max) = (elem, function) {
+            let values = arguments.iter().map(|argument| self.value(argument)).collect();
+            return self.call(format!("{}_{elem}", function.name()), elem, values);
+        }
         let small = elem.is_small_float() && !matches!(spelling, Spelling::ToBits | Spelling::FromBits);
         let of_elem = |n: usize| n == 0 || function.operands().get(n - 1) == Some(&Type::Same);
         let values: Vec<Expression> = arguments

@@ -86,6 +86,7 @@ pub(super) fn stub(word: Math, x: f32, n: u32, i: i32) -> bool {
         Math::CosApprox => stands(|| x.cos_approx()),
         Math::TanhApprox => stands(|| x.tanh_approx()),
         Math::RsqrtApprox => stands(|| x.rsqrt_approx()),
+        Math::SqrtApprox => stands(|| x.sqrt_approx()),
         Math::RecipApprox => stands(|| x.recip_approx()),
         Math::DivApprox => stands(|| x.div_approx(x)),
         // No kernel can name it.

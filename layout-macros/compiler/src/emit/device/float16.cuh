@@ -55,3 +55,41 @@ __device__ __forceinline__ float to_odd(unsigned long long value) {
     float cut = __ull2float_rz(value);
     return __uint_as_float(__float_as_uint(cut) | (unsigned int)((unsigned long long)cut != value));
 }
+
+// The smaller; the number where the other is NaN, and -0 is below 0.
+__device__ __forceinline__ f16 min_f16(f16 a, f16 b) {
+    f16 smaller;
+#if __CUDA_ARCH__ >= 800
+    asm("min.f16 %0, %1, %2;" : "=h"(smaller) : "h"(a), "h"(b));
+#else
+    asm("{ .reg .f32 x, y; cvt.f32.f16 x, %1; cvt.f32.f16 y, %2; min.f32 x, x, y; cvt.rn.f16.f32 %0, x; }"
+        : "=h"(smaller) : "h"(a), "h"(b));
+#endif
+    return smaller;
+}
+
+// The smaller; the number where the other is NaN, and -0 is below 0 (sm_80 and later).
+__device__ __forceinline__ bf16 min_bf16(bf16 a, bf16 b) {
+    bf16 smaller;
+    asm("min.bf16 %0, %1, %2;" : "=h"(smaller) : "h"(a), "h"(b));
+    return smaller;
+}
+
+// The larger; the number where the other is NaN, and -0 is below 0.
+__device__ __forceinline__ f16 max_f16(f16 a, f16 b) {
+    f16 larger;
+#if __CUDA_ARCH__ >= 800
+    asm("max.f16 %0, %1, %2;" : "=h"(larger) : "h"(a), "h"(b));
+#else
+    asm("{ .reg .f32 x, y; cvt.f32.f16 x, %1; cvt.f32.f16 y, %2; max.f32 x, x, y; cvt.rn.f16.f32 %0, x; }"
+        : "=h"(larger) : "h"(a), "h"(b));
+#endif
+    return larger;
+}
+
+// The larger; the number where the other is NaN, and -0 is below 0 (sm_80 and later).
+__device__ __forceinline__ bf16 max_bf16(bf16 a, bf16 b) {
+    bf16 larger;
+    asm("max.bf16 %0, %1, %2;" : "=h"(larger) : "h"(a), "h"(b));
+    return larger;
+}

@@ -17,6 +17,7 @@ pub(in super::super) fn approximations() -> Vec<String> {
         ("cos", "Cosine.", "cos.approx.ftz.f32"),
         ("tanh", "Hyperbolic tangent (sm_75 and later).", "tanh.approx.f32"),
         ("rsqrt", "1 / sqrt(a).", "rsqrt.approx.ftz.f32"),
+        ("sqrt", "Square root.", "sqrt.approx.ftz.f32"),
         ("recip", "1 / a.", "rcp.approx.ftz.f32"),
     ];
     let one = rows.map(|(name, doc, instruction)| {
