@@ -10,6 +10,10 @@ use layout_compiler::precision::MaxError;
 use layout_compiler::{Elem, intrinsic::Form, wire};
 use layout_cuda::{Argument, Definition, Device, Element, Error, LaunchConfig, bf16, f16, launch};
 use layout_tests::support::gpu::gpu;
+use packed::packed;
+
+#[path = "differential/plain/packed.rs"]
+mod packed;
 
 /// How far the host's own functions of `f64` are from the nearest value, ulps (glibc manual 2.42, "Known Maximum Errors
 /// in Math Functions", x86_64; the cube root's is the largest).
@@ -327,6 +331,9 @@ floats! {
 /// The words of bytes and pairs, of 32 bits.
 fn of_words(word: Math, signed: bool, [a, b, c]: [u32; 3], n: u32) -> u64 {
     let pair = u64::from(a) << 32 | u64::from(b);
+    if let Some(word) = packed(word.name()) {
+        return word(a, b).into();
+    }
     match word {
         Math::FunnelShiftLeft => pair << (n % 32) >> 32,
         Math::FunnelShiftRight => u64::from((pair >> (n % 32)) as u32),

@@ -2,6 +2,7 @@
 //!
 //! Law: the meaning of a word of Rust is a call of Rust's own function on Rust's own type; nothing of the compiler is asked.
 
+use crate::plain::packed::packed;
 use crate::types::{Kind, Type};
 use crate::value::{Value, rounded, wrap};
 
@@ -79,7 +80,7 @@ use Form::{Associated, Function, Method};
 use Slot::{Bool, Divisor, Same, U32, Unsigned};
 
 /// The words. The first operand is of the type that the word is of, but for `from_bits`.
-pub static WORDS: [Word; 44] = {
+pub static WORDS: [Word; 62] = {
     const fn row(
         name: &'static str,
         form: Form,
@@ -117,6 +118,24 @@ pub static WORDS: [Word; 44] = {
         row("funnel_shift_left", Function, Domain::Word, &[Same, Same, U32], Same),
         row("funnel_shift_right", Function, Domain::Word, &[Same, Same, U32], Same),
         row("dot4", Function, Bytes, &[Same, Same, Same], Same),
+        row("min_u8x4", Function, Domain::Word, &[Same, Same], Same),
+        row("min_i8x4", Function, Domain::Word, &[Same, Same], Same),
+        row("min_u16x2", Function, Domain::Word, &[Same, Same], Same),
+        row("min_i16x2", Function, Domain::Word, &[Same, Same], Same),
+        row("max_u8x4", Function, Domain::Word, &[Same, Same], Same),
+        row("max_i8x4", Function, Domain::Word, &[Same, Same], Same),
+        row("max_u16x2", Function, Domain::Word, &[Same, Same], Same),
+        row("max_i16x2", Function, Domain::Word, &[Same, Same], Same),
+        row("add_u8x4", Function, Domain::Word, &[Same, Same], Same),
+        row("add_u16x2", Function, Domain::Word, &[Same, Same], Same),
+        row("sub_u8x4", Function, Domain::Word, &[Same, Same], Same),
+        row("sub_u16x2", Function, Domain::Word, &[Same, Same], Same),
+        row("gt_u8x4", Function, Domain::Word, &[Same, Same], Same),
+        row("gt_i8x4", Function, Domain::Word, &[Same, Same], Same),
+        row("gt_u16x2", Function, Domain::Word, &[Same, Same], Same),
+        row("gt_i16x2", Function, Domain::Word, &[Same, Same], Same),
+        row("eq_u8x4", Function, Domain::Word, &[Same, Same], Same),
+        row("eq_u16x2", Function, Domain::Word, &[Same, Same], Same),
         row("floor", Method, Float, &[Same], Same),
         row("ceil", Method, Float, &[Same], Same),
         row("round", Method, Float, &[Same], Same),
@@ -197,6 +216,9 @@ impl Word {
 
     fn of_integers(&self, ty: Type, values: [i128; 3]) -> i128 {
         let words = values.map(|value| value as u32);
+        if let Some(word) = packed(self.name) {
+            return word(words[0], words[1]).into();
+        }
         match self.name {
             "byte_perm" => byte_perm(words).into(),
             "funnel_shift_left" => {

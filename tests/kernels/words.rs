@@ -5,6 +5,10 @@ use crate::support::data::{integers, noise};
 use layout_compiler::Elem;
 use layout_cuda::{bf16, f16, tiled_kernel};
 
+#[path = "../differential/plain/packed.rs"]
+#[allow(missing_docs, reason = "a part of the text of random kernels")]
+mod packed;
+
 /// Functions of floats.
 #[tiled_kernel(T = [f32, f64, f16, bf16], block = [64], grid = [N.div_ceil(64)])]
 pub fn functions<T, const N: usize>(
@@ -147,6 +151,37 @@ pub fn bytes_of_words<const N: usize>(
         z[[i, 1]] = c.abs() + d.wrapping_abs();
         z[[i, 2]] = c.signum();
         z[[i, 3]] = ((i as isize - 5).rem_euclid(7) * 10 + (i as isize - 5).div_euclid(7)) as i32;
+    }
+}
+
+/// Words of bytes and of 16-bit halves.
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+pub fn packed_words<const N: usize>(
+    x: &LayoutTensor<u32, RowMajor<N>>,
+    y: &mut LayoutTensor<u32, RowMajor<N, 18>>,
+) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        let a = x[[i]];
+        let b = a * 2654435761;
+        y[[i, 0]] = min_u8x4(a, b);
+        y[[i, 1]] = min_i8x4(a, b);
+        y[[i, 2]] = min_u16x2(a, b);
+        y[[i, 3]] = min_i16x2(a, b);
+        y[[i, 4]] = max_u8x4(a, b);
+        y[[i, 5]] = max_i8x4(a, b);
+        y[[i, 6]] = max_u16x2(a, b);
+        y[[i, 7]] = max_i16x2(a, b);
+        y[[i, 8]] = add_u8x4(a, b);
+        y[[i, 9]] = add_u16x2(a, b);
+        y[[i, 10]] = sub_u8x4(a, b);
+        y[[i, 11]] = sub_u16x2(a, b);
+        y[[i, 12]] = gt_u8x4(a, b);
+        y[[i, 13]] = gt_i8x4(a, b);
+        y[[i, 14]] = gt_u16x2(a, b);
+        y[[i, 15]] = gt_i16x2(a, b);
+        y[[i, 16]] = eq_u8x4(a, b);
+        y[[i, 17]] = eq_u16x2(a, b);
     }
 }
 
@@ -370,6 +405,36 @@ pub fn cases() -> Vec<Case> {
                 ]
             };
             Ok(Outcome::within(6e-4, y, x.iter().flat_map(row)))
+        }),
+        Case::new(&packed_words::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<u32> = noise(n, 3).map(|bits| (bits >> 20) as u32).collect();
+            let y = output_of!(run, packed_words(x: [n]) -> [n, 18]);
+            let words = [
+                "min_u8x4",
+                "min_i8x4",
+                "min_u16x2",
+                "min_i16x2",
+                "max_u8x4",
+                "max_i8x4",
+                "max_u16x2",
+                "max_i16x2",
+                "add_u8x4",
+                "add_u16x2",
+                "sub_u8x4",
+                "sub_u16x2",
+                "gt_u8x4",
+                "gt_i8x4",
+                "gt_u16x2",
+                "gt_i16x2",
+                "eq_u8x4",
+                "eq_u16x2",
+            ];
+            let row = |a: &u32| {
+                let (a, b) = (*a, a.wrapping_mul(2654435761));
+                words.map(|name| packed::packed(name).map_or(0, |word| word(a, b)))
+            };
+            Ok(Outcome::exact(y, x.iter().flat_map(row)))
         }),
         Case::new(&bytes_of_words::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;

@@ -4,6 +4,11 @@
 //! within the bound of the row, in parts of the value. What Rust has no word for is said in Rust beside it.
 
 use super::run;
+use packed::*;
+
+#[path = "../differential/plain/packed.rs"]
+#[allow(dead_code, reason = "found by name elsewhere")]
+mod packed;
 
 /// A type of operands and results: its name in a kernel, its bytes, and values of all kinds.
 trait Cell: Copy + PartialEq + std::fmt::Debug {
@@ -203,6 +208,8 @@ fn bits_and_integers() {
         // `byte_perm`, funnel shifts, `dp4a`
         u32 => u32: byte_perm(a, b, 0x4735), byte_perm(a, b, 0x0123), funnel_shift_left(a, b, 9), funnel_shift_right(a, b, c);
         i32 => i32: dot4(a, b, c);
+        // Bytes and halves of words.
+        u32 => u32: min_u8x4(a, b), min_i8x4(a, b), min_u16x2(a, b), min_i16x2(a, b), max_u8x4(a, b), max_i8x4(a, b), max_u16x2(a, b), max_i16x2(a, b), add_u8x4(a, b), add_u16x2(a, b), sub_u8x4(a, b), sub_u16x2(a, b), gt_u8x4(a, b), gt_i8x4(a, b), gt_u16x2(a, b), gt_i16x2(a, b), eq_u8x4(a, b), eq_u16x2(a, b);
         // `u32::MAX`, `T::ZERO`
         u32 => u32: a.min(u32::MAX - 3), u32::BITS - a.leading_zeros();
         // `u16`, `i16`, `u64`, `i64` as values and elements with Rust's wrap-around

@@ -28,8 +28,8 @@
 //! | sums | [`group_sum`], [`group_max`], [`add_compensated`] |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], `div_ceil` |
 //! | functions of floats | [`Float`]: `sin` to `hypot`, `floor` to `fract`, `min`, `max`, `clamp`, `mul_add`, `to_bits`; [`Approximate`]: `exp2_approx` and the like |
-//! | functions of integers | [`Whole`]: `count_ones` to `swap_bytes`, `pow`, `wrapping_add` and the like, `saturating_add` and the like; [`byte_perm`], [`funnel_shift_left`], [`funnel_shift_right`], [`dot4`] |
-//! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
+//! | functions of integers | [`Whole`]: `count_ones` to `swap_bytes`, `pow`, `wrapping_add` and the like, `saturating_add` and the like; [`byte_perm`], [`funnel_shift_left`], [`funnel_shift_right`], [`dot4`]; of bytes and pairs [`min_u8x4`] to [`eq_u16x2`] |
+//! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!`, [`assume`] |
 //!
 //! ```
 //! use layout_core::lang::*;

@@ -217,3 +217,36 @@ impl Bytes for u32 {}
 pub fn dot4<T: Bytes>(_a: T, _b: T, _c: T) -> T {
     device_only()
 }
+
+macro_rules! packed {
+    ($($name:ident($call:literal, $given:literal, $expected:literal): $doc:literal;)*) => {$(
+        #[doc = $doc]
+        ///
+        #[doc = example!($call, "u32", $given, $expected)]
+        pub fn $name(_a: u32, _b: u32) -> u32 {
+            device_only()
+        }
+    )*};
+}
+
+// Words of four bytes or of two halves.
+packed! {
+    min_u8x4("min_u8x4(x, 0x02fe_0304)", "0x01ff_0305", "0x01fe_0304"): "The smaller of each two unsigned bytes. CUDA's `__vminu4`.";
+    min_i8x4("min_i8x4(x, 0x0201_0304)", "0x01ff_0305", "0x01ff_0304"): "The smaller of each two signed bytes. CUDA's `__vmins4`.";
+    min_u16x2("min_u16x2(x, 0x0001_0007)", "0xffff_0005", "0x0001_0005"): "The smaller of each two unsigned 16-bit halves. CUDA's `__vminu2`.";
+    min_i16x2("min_i16x2(x, 0x0001_0007)", "0xffff_0005", "0xffff_0005"): "The smaller of each two signed 16-bit halves. CUDA's `__vmins2`.";
+    max_u8x4("max_u8x4(x, 0x0201_0304)", "0x01ff_0305", "0x02ff_0305"): "The larger of each two unsigned bytes. CUDA's `__vmaxu4`.";
+    max_i8x4("max_i8x4(x, 0x0201_0304)", "0x01ff_0305", "0x0201_0305"): "The larger of each two signed bytes. CUDA's `__vmaxs4`.";
+    max_u16x2("max_u16x2(x, 0x0001_0007)", "0xffff_0005", "0xffff_0007"): "The larger of each two unsigned 16-bit halves. CUDA's `__vmaxu2`.";
+    max_i16x2("max_i16x2(x, 0x0001_0007)", "0xffff_0005", "0x0001_0007"): "The larger of each two signed 16-bit halves. CUDA's `__vmaxs2`.";
+    add_u8x4("add_u8x4(x, 0x0201_0304)", "0x01ff_0305", "0x0300_0609"): "The sum of each two bytes, modulo 2⁸. CUDA's `__vadd4`.";
+    add_u16x2("add_u16x2(x, 0x0001_0007)", "0xffff_0005", "0x0000_000c"): "The sum of each two 16-bit halves, modulo 2¹⁶. CUDA's `__vadd2`.";
+    sub_u8x4("sub_u8x4(x, 0x0201_0304)", "0x01ff_0305", "0xfffe_0001"): "The difference of each two bytes, modulo 2⁸. CUDA's `__vsub4`.";
+    sub_u16x2("sub_u16x2(x, 0x0001_0007)", "0xffff_0005", "0xfffe_fffe"): "The difference of each two 16-bit halves, modulo 2¹⁶. CUDA's `__vsub2`.";
+    gt_u8x4("gt_u8x4(x, 0x0201_0304)", "0x01ff_0305", "0x00ff_00ff"): "0xff in each byte where the first one is greater, unsigned; else 0. CUDA's `__vcmpgtu4`.";
+    gt_i8x4("gt_i8x4(x, 0x0201_0304)", "0x01ff_0305", "0x0000_00ff"): "0xff in each byte where the first one is greater, signed; else 0. CUDA's `__vcmpgts4`.";
+    gt_u16x2("gt_u16x2(x, 0x0001_0007)", "0xffff_0005", "0xffff_0000"): "0xffff in each 16-bit half where the first one is greater, unsigned; else 0. CUDA's `__vcmpgtu2`.";
+    gt_i16x2("gt_i16x2(x, 0x0001_0004)", "0xffff_0005", "0x0000_ffff"): "0xffff in each 16-bit half where the first one is greater, signed; else 0. CUDA's `__vcmpgts2`.";
+    eq_u8x4("eq_u8x4(x, 0x0201_0304)", "0x01ff_0305", "0x0000_ff00"): "0xff in each byte where both are equal; else 0. CUDA's `__vcmpeq4`.";
+    eq_u16x2("eq_u16x2(x, 0x0001_0005)", "0xffff_0005", "0x0000_ffff"): "0xffff in each 16-bit half where both are equal; else 0. CUDA's `__vcmpeq2`.";
+}

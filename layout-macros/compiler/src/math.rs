@@ -323,6 +323,42 @@ words! {
     FunnelShiftRight = "funnel_shift_right", Function, Word [Same U32] Same, No, Device("funnel_shift_right"), None;
     /// The products of the four bytes of a and b, added to c.
     Dot4 = "dot4", Function, Bytes [Same Same] Same, No, Cuda("__dp4a"), None;
+    /// The smaller of each two unsigned bytes.
+    MinU8x4 = "min_u8x4", Function, Word [Same] Same, No, Cuda("__vminu4"), None;
+    /// The smaller of each two signed bytes.
+    MinI8x4 = "min_i8x4", Function, Word [Same] Same, No, Cuda("__vmins4"), None;
+    /// The smaller of each two unsigned 16-bit halves.
+    MinU16x2 = "min_u16x2", Function, Word [Same] Same, No, Cuda("__vminu2"), None;
+    /// The smaller of each two signed 16-bit halves.
+    MinI16x2 = "min_i16x2", Function, Word [Same] Same, No, Cuda("__vmins2"), None;
+    /// The larger of each two unsigned bytes.
+    MaxU8x4 = "max_u8x4", Function, Word [Same] Same, No, Cuda("__vmaxu4"), None;
+    /// The larger of each two signed bytes.
+    MaxI8x4 = "max_i8x4", Function, Word [Same] Same, No, Cuda("__vmaxs4"), None;
+    /// The larger of each two unsigned 16-bit halves.
+    MaxU16x2 = "max_u16x2", Function, Word [Same] Same, No, Cuda("__vmaxu2"), None;
+    /// The larger of each two signed 16-bit halves.
+    MaxI16x2 = "max_i16x2", Function, Word [Same] Same, No, Cuda("__vmaxs2"), None;
+    /// The sum of each two bytes, modulo 2⁸.
+    AddU8x4 = "add_u8x4", Function, Word [Same] Same, No, Cuda("__vadd4"), None;
+    /// The sum of each two 16-bit halves, modulo 2¹⁶.
+    AddU16x2 = "add_u16x2", Function, Word [Same] Same, No, Cuda("__vadd2"), None;
+    /// The difference of each two bytes, modulo 2⁸.
+    SubU8x4 = "sub_u8x4", Function, Word [Same] Same, No, Cuda("__vsub4"), None;
+    /// The difference of each two 16-bit halves, modulo 2¹⁶.
+    SubU16x2 = "sub_u16x2", Function, Word [Same] Same, No, Cuda("__vsub2"), None;
+    /// 0xff in each byte where the first one is greater, unsigned; else 0.
+    GtU8x4 = "gt_u8x4", Function, Word [Same] Same, No, Cuda("__vcmpgtu4"), None;
+    /// 0xff in each byte where the first one is greater, signed; else 0.
+    GtI8x4 = "gt_i8x4", Function, Word [Same] Same, No, Cuda("__vcmpgts4"), None;
+    /// 0xffff in each 16-bit half where the first one is greater, unsigned; else 0.
+    GtU16x2 = "gt_u16x2", Function, Word [Same] Same, No, Cuda("__vcmpgtu2"), None;
+    /// 0xffff in each 16-bit half where the first one is greater, signed; else 0.
+    GtI16x2 = "gt_i16x2", Function, Word [Same] Same, No, Cuda("__vcmpgts2"), None;
+    /// 0xff in each byte where both are equal; else 0.
+    EqU8x4 = "eq_u8x4", Function, Word [Same] Same, No, Cuda("__vcmpeq4"), None;
+    /// 0xffff in each 16-bit half where both are equal; else 0.
+    EqU16x2 = "eq_u16x2", Function, Word [Same] Same, No, Cuda("__vcmpeq2"), None;
 }
 
 impl Math {

@@ -181,8 +181,8 @@ pub fn integer(function: Math, elem: Elem, [a, b, c]: [i64; 3]) -> Option<i64> {
                     let sum = (0..4).map(|place| byte(a, place) * byte(b, place)).sum::<i64>();
                     elem.wrap(sum.wrapping_add(c))
                 }
-                // Of floats.
-                _ => return None,
+                // Of packed words, and of floats.
+                _ => packed(function, a as u32, b as u32)?.into(),
             })
         }};
     }
@@ -196,6 +196,40 @@ pub fn integer(function: Math, elem: Elem, [a, b, c]: [i64; 3]) -> Option<i64> {
         Elem::U8 => typed!(u8),
         // A `u64`, and what is no integer.
         _ => typed!(u64),
+    }
+}
+
+/// A word of each two bytes, or 16-bit halves, of two words.
+fn packed(function: Math, a: u32, b: u32) -> Option<u32> {
+    macro_rules! lanes {
+        ($ty:ident, |$x:ident, $y:ident| $value:expr) => {{
+            let lanes = (0..u32::BITS).step_by($ty::BITS as usize).map(|at| {
+                let ($x, $y) = ((a >> at) as $ty, (b >> at) as $ty);
+                ($value as u32 & u32::MAX >> (u32::BITS - $ty::BITS)) << at
+            });
+            Some(lanes.sum())
+        }};
+    }
+    match function {
+        Math::MinU8x4 => lanes!(u8, |x, y| x.min(y)),
+        Math::MinI8x4 => lanes!(i8, |x, y| x.min(y)),
+        Math::MinU16x2 => lanes!(u16, |x, y| x.min(y)),
+        Math::MinI16x2 => lanes!(i16, |x, y| x.min(y)),
+        Math::MaxU8x4 => lanes!(u8, |x, y| x.max(y)),
+        Math::MaxI8x4 => lanes!(i8, |x, y| x.max(y)),
+        Math::MaxU16x2 => lanes!(u16, |x, y| x.max(y)),
+        Math::MaxI16x2 => lanes!(i16, |x, y| x.max(y)),
+        Math::AddU8x4 => lanes!(u8, |x, y| x.wrapping_add(y)),
+        Math::AddU16x2 => lanes!(u16, |x, y| x.wrapping_add(y)),
+        Math::SubU8x4 => lanes!(u8, |x, y| x.wrapping_sub(y)),
+        Math::SubU16x2 => lanes!(u16, |x, y| x.wrapping_sub(y)),
+        Math::GtU8x4 => lanes!(u8, |x, y| -i32::from(x > y)),
+        Math::GtI8x4 => lanes!(i8, |x, y| -i32::from(x > y)),
+        Math::GtU16x2 => lanes!(u16, |x, y| -i32::from(x > y)),
+        Math::GtI16x2 => lanes!(i16, |x, y| -i32::from(x > y)),
+        Math::EqU8x4 => lanes!(u8, |x, y| -i32::from(x == y)),
+        Math::EqU16x2 => lanes!(u16, |x, y| -i32::from(x == y)),
+        _ => None,
     }
 }
 

@@ -112,7 +112,25 @@ impl Math {
             | Math::BytePerm
             | Math::FunnelShiftLeft
             | Math::FunnelShiftRight
-            | Math::Dot4 => (Exact, Exact),
+            | Math::Dot4
+            | Math::MinU8x4
+            | Math::MinI8x4
+            | Math::MinU16x2
+            | Math::MinI16x2
+            | Math::MaxU8x4
+            | Math::MaxI8x4
+            | Math::MaxU16x2
+            | Math::MaxI16x2
+            | Math::AddU8x4
+            | Math::AddU16x2
+            | Math::SubU8x4
+            | Math::SubU16x2
+            | Math::GtU8x4
+            | Math::GtI8x4
+            | Math::GtU16x2
+            | Math::GtI16x2
+            | Math::EqU8x4
+            | Math::EqU16x2 => (Exact, Exact),
         };
         if matches!(elem, Elem::F64) { double } else { single }
     }

@@ -5,7 +5,7 @@
 use layout_compiler::intrinsic::{Form, Intrinsic};
 
 /// CUDA's and others' names, without `__` and a final `f`, in lower case with `_`; and ours.
-const SYNONYMS: [(&str, &str); 30] = [
+const SYNONYMS: [(&str, &str); 34] = [
     ("syncthreads", "barrier"),
     ("sync_threads", "barrier"),
     ("syncwarp", "sync_warp"),
@@ -31,6 +31,10 @@ const SYNONYMS: [(&str, &str); 30] = [
     ("dp4a", "dot4"),
     ("match_any_sync", "match_any"),
     ("match_all_sync", "match_all"),
+    ("builtin_assume", "assume"),
+    ("assert_unchecked", "assume"),
+    ("vminu4", "min_u8x4"),
+    ("vmaxu4", "max_u8x4"),
     ("atomic_cas", "atomic_compare_exchange"),
     ("atomic_exch", "atomic_exchange"),
     ("sizeof", "size_of"),

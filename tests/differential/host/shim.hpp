@@ -115,6 +115,36 @@ static inline T dot4(T a, T b, T c) {
 static inline int __dp4a(int a, int b, int c) { return dot4<int, signed char>(a, b, c); }
 static inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return dot4<unsigned, unsigned char>(a, b, c); }
 
+// Words of bytes and of halves.
+#define LANES(name, Lane, value) \
+    static inline unsigned name(unsigned x, unsigned y) { \
+        unsigned out = 0, mask = 0xffffffffu >> (32 - 8 * sizeof(Lane)); \
+        for (unsigned at = 0; at < 32; at += 8 * sizeof(Lane)) { \
+            int a = (Lane)(x >> at), b = (Lane)(y >> at); \
+            out |= ((unsigned)(value) & mask) << at; \
+        } \
+        return out; \
+    }
+LANES(__vminu4, unsigned char, a < b ? a : b)
+LANES(__vmins4, signed char, a < b ? a : b)
+LANES(__vminu2, unsigned short, a < b ? a : b)
+LANES(__vmins2, short, a < b ? a : b)
+LANES(__vmaxu4, unsigned char, a > b ? a : b)
+LANES(__vmaxs4, signed char, a > b ? a : b)
+LANES(__vmaxu2, unsigned short, a > b ? a : b)
+LANES(__vmaxs2, short, a > b ? a : b)
+LANES(__vadd4, unsigned char, a + b)
+LANES(__vadd2, unsigned short, a + b)
+LANES(__vsub4, unsigned char, a - b)
+LANES(__vsub2, unsigned short, a - b)
+LANES(__vcmpgtu4, unsigned char, a > b ? -1 : 0)
+LANES(__vcmpgts4, signed char, a > b ? -1 : 0)
+LANES(__vcmpgtu2, unsigned short, a > b ? -1 : 0)
+LANES(__vcmpgts2, short, a > b ? -1 : 0)
+LANES(__vcmpeq4, unsigned char, a == b ? -1 : 0)
+LANES(__vcmpeq2, unsigned short, a == b ? -1 : 0)
+#undef LANES
+
 // To the nearest integer toward zero, cut at the ends, as the hardware's `cvt.rzi` does.
 template <class To>
 static inline To toward_zero(double value, To least, To most) {

@@ -3,6 +3,8 @@
 //! Law: without views and floats of 16 bits the text of a kernel is Rust, but for its tensors; what rustc makes of it is what the
 //! interpreter gives. Integers wrap, as in a release build; what panics there (`i8::MIN / -1`) is left out.
 
+pub mod packed;
+
 use crate::interpret::interpret;
 use crate::print;
 use crate::run::{Failure, Trial};
@@ -56,7 +58,12 @@ pub(crate) fn run(
         ["kernels.rs", "plain", "plain_input", "plain_output"].map(|name| folder.join(name));
     let mut text =
         String::from("#![allow(warnings, arithmetic_overflow, overflowing_literals, unconditional_panic)]\n");
-    let _ = writeln!(text, "mod prelude {{\n{}\n}}", include_str!("prelude.rs"));
+    let parts = [include_str!("prelude.rs"), include_str!("packed.rs")];
+    let _ = writeln!(
+        text,
+        "mod prelude {{\n{}\nmod packed {{\n{}\n}}\npub use packed::*;\n}}",
+        parts[0], parts[1]
+    );
     let mut calls = String::new();
     let mut bytes = vec![];
     for (number, (_, trial)) in plain.iter().enumerate() {

@@ -203,7 +203,15 @@ fn function(name: &str, template: Option<Elem>, operands: &[Number]) -> Number {
         "wrapping_shl" => cut(a.0, x << y),
         "wrapping_neg" => cut(a.0, -x),
         "wrapping_abs" => cut(a.0, x.abs()),
-        other => panic!("`{other}` is not known here"),
+        // CUDA's functions of packed words.
+        other => {
+            use crate::math::Spelling::Cuda;
+            let mut words = Math::ALL.into_iter();
+            let word = words.find(|word| matches!(word.spelling().1, Cuda(known) if known == other));
+            let word = word.unwrap_or_else(|| panic!("`{other}` is not known here"));
+            let value = meaning::integer(word, Elem::U32, [cut(Elem::U32, x).1, cut(Elem::U32, y).1, 0]);
+            (Elem::U32, value.expect("of integers"))
+        }
     }
 }
 
