@@ -222,6 +222,57 @@ fn bits_and_integers() {
     }
 }
 
+/// What is beyond the edge is an infinity where the type has one; the bits of each type.
+#[test]
+fn a_pad_is_a_value_of_its_type() {
+    let text = |ty: &str, pad: &str| {
+        format!(
+            "#[tiled_kernel(block = [4], grid = [1])]
+fn padded(x: &LayoutTensor<{ty}, RowMajor<3>>, y: &mut LayoutTensor<{ty}, RowMajor<4>>) {{
+    y[[thread_idx.x]] = x.pad({pad}).tile([4], [0])[[thread_idx.x]];
+}}"
+        )
+    };
+    for (ty, infinity, half) in [
+        ("f64", f64::INFINITY.to_le_bytes().to_vec(), 0.5f64.to_le_bytes().to_vec()),
+        ("f32", f32::INFINITY.to_le_bytes().to_vec(), 0.5f32.to_le_bytes().to_vec()),
+        ("f16", vec![0x00, 0x7c], vec![0x00, 0x38]),
+        ("bf16", vec![0x80, 0x7f], vec![0x00, 0x3f]),
+        ("e5m2", vec![0x7c], vec![0x38]),
+        ("e4m3", vec![], vec![0x30]),
+    ] {
+        let size = half.len();
+        let minus = |mut bits: Vec<u8>| {
+            bits.last_mut().into_iter().for_each(|last| *last |= 0x80);
+            bits
+        };
+        for (pad, wanted) in [
+            ("f32::INFINITY", infinity.clone()),
+            ("f32::NEG_INFINITY", minus(infinity)),
+            ("0.5f32", half.clone()),
+            ("-0.5", minus(half)),
+        ] {
+            let text = text(ty, pad);
+            if wanted.is_empty() {
+                let found = super::wrong(&text);
+                let sign = if pad.contains("NEG") { "-" } else { "" };
+                let help = format!("the last number on that side is {sign}448.0");
+                assert!(
+                    found[0].contains("`pad` of e4m3, which has no infinity") && found[0].contains(&help),
+                    "{found:?}"
+                );
+                continue;
+            }
+            let x: Vec<u8> = (0..3 * size as u8).collect();
+            let mut y = vec![0xff; 4 * size];
+            run(&text, &[(ty, &[3], x.clone())], (ty, &[4], &mut y));
+            assert_eq!(y, [x, wanted].concat(), "{pad} of {ty}");
+        }
+    }
+    // No value of the type.
+    assert!(!super::wrong(&text("e5m2", "1e30f32")).is_empty());
+}
+
 /// A word of the threads that are together, and what it gives of all their values at a place.
 type Row<T, U> = (&'static str, fn(&[T], usize) -> U);
 

@@ -351,6 +351,27 @@ impl Constant {
         Some(Constant { elem, bits })
     }
 
+    /// The same value in another type of floats, where that type has it; an infinity is no large number.
+    ///
+    /// ```
+    /// use layout_compiler::{Constant, Elem, Known};
+    /// let infinity = Constant::known(Elem::F32, Known::Infinity).expect("a float");
+    /// assert_eq!(infinity.exactly(Elem::E5m2).map(|own| own.bits), Some(0x7c));
+    /// assert_eq!(infinity.exactly(Elem::E4m3), None);
+    /// ```
+    pub fn exactly(self, elem: Elem) -> Option<Constant> {
+        let value = self.as_f64();
+        let own = match elem.format() {
+            Format::SmallFloat(_) => {
+                let bits = small_float::held(small_float::to_odd(value), elem);
+                Constant { elem, bits: bits.into() }
+            }
+            _ => Constant::float(elem, value)?,
+        };
+        let found = own.as_f64();
+        (found == value || found.is_nan() && value.is_nan()).then_some(own)
+    }
+
     /// An integer value, where `elem` is an integer type that holds it.
     ///
     /// ```

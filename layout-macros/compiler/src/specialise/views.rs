@@ -36,12 +36,21 @@ impl Evaluator<'_> {
                     }
                     value => value,
                 };
-                // `f32::NEG_INFINITY` is a number of every float type.
+                // `f32::NEG_INFINITY` is a value of every float type that has infinities.
                 let same = match &value {
                     StaticValue::Scalar(Value::Constant(known), from)
                         if from.is_float() && elem.is_float() =>
                     {
-                        Constant::float(elem, known.as_f64()).filter(|own| own.as_f64() == known.as_f64())
+                        let (same, value) = (known.exactly(elem), known.as_f64());
+                        if same.is_none() && value.is_infinite() {
+                            let end = Constant::float(elem, value).map_or(value, Constant::as_f64);
+                            return self.fail_help(
+                                origin,
+                                format!("`pad` of {elem}, which has no infinity"),
+                                format!("the last number on that side is {end:?}: `pad({end:?})`"),
+                            );
+                        }
+                        same
                     }
                     _ => None,
                 };
