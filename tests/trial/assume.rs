@@ -138,7 +138,10 @@ fn an_assumption_narrows_indices() {
             "let key = keys[[i]]; assume(key < 32); y[[i]] = fixed[[2 * key as usize + 1]];",
             "__builtin_assume(key < 32u);",
         ),
-        ("let at = wide[[i]] as usize; assume(at < N); y[[i]] = x[[at]];", "__builtin_assume(at < N);"),
+        (
+            "let at = wide[[i]] as usize; assume(at < N); y[[i]] = x[[at]];",
+            "__builtin_assume((unsigned long long)at_2 < N);",
+        ),
         ("let v = fixed[[i]]; assume(v >= 0.0); y[[i]] = v.sqrt();", "__builtin_assume(v >= 0.0f);"),
     ] {
         let text = text_of(body);
