@@ -49,7 +49,7 @@ fn read(i: usize) -> i64 {
 type Line = (&'static str, fn(usize) -> i64);
 
 /// What thread `i` writes into `y[[i]]`, of keys, values and `n = 61`, `s = 7`.
-const LINES: [Line; 17] = [
+const LINES: [Line; 20] = [
     ("let at = keys[[i]] as usize; if at < N { y[[i]] = x[[at]] as i64; }", |i| read(key(i) as usize)),
     ("let at = keys[[i]] as usize; y[[i]] = (at + 1) as i64;", |i| i64::from(key(i)) + 1),
     ("let at = keys[[i]] as usize; y[[i]] = (at as isize - 70) as i64;", |i| i64::from(key(i)) - 70),
@@ -92,6 +92,14 @@ const LINES: [Line; 17] = [
     ("y[[i]] = ((s + i) * N % 16) as i64 + ((s + i) * N / 32) as i64;", |i| {
         ((7 + i) * N % 16) as i64 + ((7 + i) * N / 32) as i64
     }),
+    // What saturates has the ends of its type.
+    ("y[[i]] = i.saturating_sub(5) as i64 + (i as isize).saturating_sub(5) as i64;", |i| {
+        i.saturating_sub(5) as i64 + i as i64 - 5
+    }),
+    ("let span = keys[[4 * (i / 4) + 3]] as usize - 8 * s; y[[i]] = i.saturating_sub(span) as i64;", |i| {
+        i.saturating_sub(key(4 * (i / 4) + 3) as usize - 56) as i64
+    }),
+    ("y[[i]] = (i.saturating_add(5) as isize - 20).saturating_add(3) as i64;", |i| i as i64 - 12),
 ];
 
 #[test]

@@ -12,6 +12,7 @@ use layout_compiler::ir::{
     ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
     UnaryOp,
 };
+use layout_compiler::math::Math;
 use layout_compiler::{Elem, ParamValue};
 use std::collections::HashMap;
 
@@ -343,6 +344,13 @@ impl Inference<'_> {
             }
             ExprKind::Intrinsic(intrinsic, types, arguments) => {
                 let arguments = self.exprs(arguments);
+                if let (
+                    Intrinsic::Math(Math::SaturatingAdd | Math::SaturatingSub | Math::SaturatingMul),
+                    [a, b],
+                ) = (*intrinsic, &arguments[..])
+                {
+                    self.sums.push((id, [a.clone(), b.clone()]));
+                }
                 self.word(*intrinsic, types, &arguments)
             }
             ExprKind::Call(function, arguments) => {

@@ -77,8 +77,8 @@ wire! {
         pub locals: Vec<Local>,
         /// The arena.
         pub exprs: Vec<Expr>,
-        /// The sums, differences, products and left shifts of `isize` among them, ascending: what leaves 64 bits there wraps as a
-        /// signed number.
+        /// The sums, differences, products and left shifts of `isize` among them, ascending: what leaves 64 bits there wraps, or
+        /// saturates, as a signed number.
         pub signed: Vec<ExprId>,
         /// Line and column of each [`Origin`].
         pub positions: Vec<Position>,

@@ -20,11 +20,12 @@ use crate::program::Value;
 const MOST_FACTORS: i64 = 8;
 
 impl Evaluator<'_> {
-    /// `function(values)`, the receiver first.
+    /// `function(values)`, the receiver first; `signed` where indices that saturate are of type `isize`.
     pub(super) fn elementwise(
         &mut self,
         function: Math,
         values: Vec<StaticValue>,
+        signed: bool,
         origin: Origin,
     ) -> Outcome<StaticValue> {
         let name = function.name();
@@ -36,7 +37,7 @@ impl Evaluator<'_> {
             .map(|(_, value)| if let StaticValue::Index(index) = value { Some(index.clone()) } else { None })
             .collect();
         if let Some(indices) = indices.filter(|_| function.domain() != Domain::Word) {
-            return self.of_indices(function, indices, values, origin);
+            return self.of_indices(function, indices, values, signed, origin);
         }
         let (parts, elem) = self.operands(function, values, origin)?;
         if !function.domain().holds(elem) {
@@ -93,14 +94,40 @@ impl Evaluator<'_> {
         Ok((parts, elem))
     }
 
+    /// A sum or difference that saturates, where 64 bits hold the exact one: a `usize` has only the lower end.
+    fn saturated(&mut self, function: Math, signed: bool, a: &Index, b: &Index) -> Option<Index> {
+        let factor = match function {
+            Math::SaturatingAdd => 1,
+            Math::SaturatingSub => -1,
+            _ => return None,
+        };
+        let exact = a.add_scaled(b, factor).ok()?;
+        if !self.tables.atoms.range(&exact).fits_i64() {
+            return None;
+        }
+        if signed {
+            return Some(exact);
+        }
+        let natural = [a, b].into_iter().all(|index| self.facts.prove(&self.tables.atoms, index));
+        let zero = Index::constant(0);
+        if natural { self.tables.atoms.extremum(&exact, &zero, true).ok() } else { None }
+    }
+
     /// A word of indices.
     fn of_indices(
         &mut self,
         function: Math,
         indices: Vec<Index>,
         values: Vec<StaticValue>,
+        signed: bool,
         origin: Origin,
     ) -> Outcome<StaticValue> {
+        let saturates = matches!(function, Math::SaturatingAdd | Math::SaturatingSub | Math::SaturatingMul);
+        if let [a, b] = &indices[..]
+            && let Some(index) = self.saturated(function, signed, a, b)
+        {
+            return Ok(StaticValue::Index(index));
+        }
         let known = indices.iter().all(|index| index.as_constant().is_some());
         let exponent = match values.get(1) {
             Some(StaticValue::Index(index)) => index.as_constant(),
@@ -127,7 +154,10 @@ impl Evaluator<'_> {
         if let Some(index) = index {
             return Ok(StaticValue::Index(self.index(origin, index)?));
         }
-        let natural = indices.iter().all(|index| self.tables.atoms.range(index).low >= 0);
+        let natural = match saturates {
+            true => !signed,
+            false => indices.iter().all(|index| self.tables.atoms.range(index).low >= 0),
+        };
         let elem = if natural && function.domain() != Domain::Signed { Elem::U64 } else { Elem::I64 };
         if !function.domain().holds(elem) {
             let help = "convert it: `x as f32`, `x as u32`";
@@ -243,8 +273,8 @@ impl Evaluator<'_> {
                     help,
                 );
             }
-            // ((n % d) + |d|) % |d|, and what is left is divided exactly.
             let (n, d) = (n.clone(), d.clone());
+            // ((n % d) + |d|) % |d|, and what is left is divided exactly.
             let atoms = &mut self.tables.atoms;
             let size = match by.low {
                 0.. => Ok(d.clone()),
@@ -275,13 +305,13 @@ impl Evaluator<'_> {
             if elem.is_float() { StaticValue::Float(1.0) } else { StaticValue::Index(Index::constant(1)) };
         let below = self.binary(BinaryOp::Lt, rest.clone(), zero.clone(), origin)?;
         if !quotient {
-            let size = self.elementwise(Math::Abs, vec![b], origin)?;
+            let size = self.elementwise(Math::Abs, vec![b], false, origin)?;
             let raised = self.binary(BinaryOp::Add, rest.clone(), size, origin)?;
             return self.choice(below, raised, rest, name, origin);
         }
         let mut whole = self.binary(BinaryOp::Div, a, b.clone(), origin)?;
         if elem.is_float() {
-            whole = self.elementwise(Math::Trunc, vec![whole], origin)?;
+            whole = self.elementwise(Math::Trunc, vec![whole], false, origin)?;
         }
         let whole = self.hold("quotient", whole, origin);
         let positive = self.binary(BinaryOp::Gt, b, zero, origin)?;

@@ -100,7 +100,7 @@ impl Evaluator<'_> {
             ExprKind::Borrow(place) => self.borrow(*place, origin),
             ExprKind::Index(view, coordinates) => self.load(*view, coordinates, origin),
             ExprKind::Intrinsic(intrinsic, types, arguments) => {
-                self.intrinsic(*intrinsic, types, arguments, origin)
+                self.intrinsic(id, (*intrinsic, types, arguments), origin)
             }
             ExprKind::Call(function, arguments) => self.call(*function, arguments, origin),
             ExprKind::Function(number) => Ok(self.function(*number)),

@@ -40,9 +40,8 @@ impl Evaluator<'_> {
 
     pub(super) fn intrinsic(
         &mut self,
-        intrinsic: Intrinsic,
-        types: &[TypeRef],
-        arguments: &[ExprId],
+        id: ExprId,
+        (intrinsic, types, arguments): (Intrinsic, &[TypeRef], &[ExprId]),
         origin: Origin,
     ) -> Outcome<StaticValue> {
         let name = intrinsic.name();
@@ -67,7 +66,10 @@ impl Evaluator<'_> {
         let call = Call { word: intrinsic, types, values, origin };
         match intrinsic.family() {
             Family::Elementwise => match intrinsic {
-                Intrinsic::Math(function) => self.elementwise(function, call.values, origin),
+                Intrinsic::Math(function) => {
+                    let signed = self.kernel.signed.binary_search(&id).is_ok();
+                    self.elementwise(function, call.values, signed, origin)
+                }
                 _ => self.meaningless(name, origin),
             },
             Family::Composed => self.composed(intrinsic, call.values, origin),
