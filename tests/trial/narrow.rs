@@ -49,7 +49,7 @@ fn read(i: usize) -> i64 {
 type Line = (&'static str, fn(usize) -> i64);
 
 /// What thread `i` writes into `y[[i]]`, of keys, values and `n = 61`, `s = 7`.
-const LINES: [Line; 20] = [
+const LINES: [Line; 21] = [
     ("let at = keys[[i]] as usize; if at < N { y[[i]] = x[[at]] as i64; }", |i| read(key(i) as usize)),
     ("let at = keys[[i]] as usize; y[[i]] = (at + 1) as i64;", |i| i64::from(key(i)) + 1),
     ("let at = keys[[i]] as usize; y[[i]] = (at as isize - 70) as i64;", |i| i64::from(key(i)) - 70),
@@ -100,6 +100,11 @@ const LINES: [Line; 20] = [
         i.saturating_sub(key(4 * (i / 4) + 3) as usize - 56) as i64
     }),
     ("y[[i]] = (i.saturating_add(5) as isize - 20).saturating_add(3) as i64;", |i| i as i64 - 12),
+    (
+        "let (mut low, mut high) = (0, N); while low < high { let middle = (low + high) / 2; if middle < i { low = middle + 1; } else { high = middle; } }
+         y[[i]] = low as i64;",
+        |i| i as i64,
+    ),
 ];
 
 #[test]
@@ -181,5 +186,17 @@ fn relations_of_branches_and_quotients_take_masks() {
         let reads = told.accesses.iter().filter(|access| !access.writes);
         assert_eq!(reads.clone().any(|access| !access.degraded.is_empty()), masked, "{body}: {told}");
         assert!(reads.count() > 0, "{told}");
+    }
+}
+
+/// `middle + 1` of a search by parts is at most the upper end.
+#[test]
+fn a_search_by_parts_counts_in_32_bits() {
+    for part in ["(low + high) / 2", "(low + high) >> 1", "(low + 2 * high) / 3"] {
+        let text = text(&format!(
+            "let (mut low, mut high) = (0, N); while low < high {{ let part = {part};
+             if x[[part]] < 3 {{ low = part + 1; }} else {{ high = part; }} }} y[[0]] = low as i64;"
+        ));
+        assert!(text.contains(" int low = 0;") && text.contains(" int high = N;"), "{part}: {text}");
     }
 }

@@ -312,7 +312,7 @@ fn multiplied(atoms: &Atoms, goal: &Index) -> Option<Index> {
     let (id, n, d) =
         goal.terms().iter().find_map(|(monomial, coefficient)| match (monomial.as_slice(), coefficient) {
             ([id], -1) => match atoms.atom(*id) {
-                Atom::Div(n, d) if d.as_constant().is_none() => Some((*id, n, d)),
+                Atom::Div(n, d) => Some((*id, n, d)),
                 _ => None,
             },
             _ => None,
