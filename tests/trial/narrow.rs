@@ -49,7 +49,7 @@ fn read(i: usize) -> i64 {
 type Line = (&'static str, fn(usize) -> i64);
 
 /// What thread `i` writes into `y[[i]]`, of keys, values and `n = 61`, `s = 7`.
-const LINES: [Line; 21] = [
+const LINES: [Line; 24] = [
     ("let at = keys[[i]] as usize; if at < N { y[[i]] = x[[at]] as i64; }", |i| read(key(i) as usize)),
     ("let at = keys[[i]] as usize; y[[i]] = (at + 1) as i64;", |i| i64::from(key(i)) + 1),
     ("let at = keys[[i]] as usize; y[[i]] = (at as isize - 70) as i64;", |i| i64::from(key(i)) - 70),
@@ -100,6 +100,40 @@ const LINES: [Line; 21] = [
         i.saturating_sub(key(4 * (i / 4) + 3) as usize - 56) as i64
     }),
     ("y[[i]] = (i.saturating_add(5) as isize - 20).saturating_add(3) as i64;", |i| i as i64 - 12),
+    // What a loop adds up.
+    (
+        "let (mut at, mut sum) = (i, 0i64); for j in 0..9 { if x[[j + i]] > 0 { at += 2; continue; } at += 1; sum += x[[at]] as i64; }
+         y[[i]] = sum + at as i64;",
+        |i| {
+            let (mut at, mut sum) = (i, 0);
+            for j in 0..9 {
+                if x(j + i) > 0 {
+                    at += 2;
+                    continue;
+                }
+                at += 1;
+                sum += read(at);
+            }
+            sum + at as i64
+        },
+    ),
+    (
+        "let mut at = 0; for j in 0..5 { for _ in 0..j + i { at += 7; } if at > 90 { break; } } y[[i]] = at as i64;",
+        |i| {
+            let mut at = 0;
+            for j in 0..5 {
+                at += 7 * (j + i);
+                if at > 90 {
+                    break;
+                }
+            }
+            at as i64
+        },
+    ),
+    (
+        "fn more(of: &mut usize) { *of += 1000000000; } let mut at = 5; for _ in 0..7 { at += 1; more(&mut at); } y[[i]] = at as i64;",
+        |_| 7_000_000_012,
+    ),
     (
         "let (mut low, mut high) = (0, N); while low < high { let middle = (low + high) / 2; if middle < i { low = middle + 1; } else { high = middle; } }
          y[[i]] = low as i64;",
@@ -135,6 +169,8 @@ fn narrow_variants_compute_in_32_bits() {
         "let mut sum = 0; for j in 0..n { sum += x[[j as usize]]; } y[[0]] = sum as i64;",
         "let mut stage = 0; for k in 0..W { y[[0]] = x[[stage]] as i64; stage = (stage + 1) % 4; }",
         "let key = keys[[i]]; if key < 64 { y[[0]] = x[[key as usize % 16 + key as usize / 4]] as i64; }",
+        "let mut count = 0; for j in 0..W { if w[[j]] > 0 { count += 1; } } y[[0]] = x[[count]] as i64;",
+        "let mut at = s % 8; for j in 0..8 { if x[[j]] > 0 { at += 3; } at += 1; y[[0]] = x[[at]] as i64; }",
     ] {
         let text = text(body).replace("(long long)sum", "").replace("long long* __restrict__ y", "");
         let text = text.replace("(long long)(", "(").replace("= (long long)x[", "= x[");

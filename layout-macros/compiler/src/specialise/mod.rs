@@ -17,6 +17,7 @@ mod evaluator;
 mod expand;
 mod expression;
 mod hint;
+mod induction;
 mod layouts;
 mod local;
 mod matrix;

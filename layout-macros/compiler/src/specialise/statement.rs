@@ -5,6 +5,7 @@ use super::constant;
 use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::expression::leaves;
+use super::induction::Induction;
 use crate::arith::gcd;
 use crate::elem::{Constant, Elem};
 use crate::index::{Atom, Atoms, Index, Range, VarId, Width};
@@ -78,6 +79,7 @@ struct Counted<'k> {
     /// What the body assigns, and what is assumed of it at the loop's head.
     changed: Vec<VarId>,
     modular_bounds: Vec<(VarId, i64)>,
+    inductions: Vec<Induction>,
 }
 
 impl Evaluator<'_> {
@@ -329,7 +331,7 @@ impl Evaluator<'_> {
             let end = self.tables.atoms.extremum(&last, &first, true);
             last = self.index(origin, end)?;
         }
-        let modular_bounds = self.enter_loop(&changed);
+        let (modular_bounds, inductions) = self.enter_counted(&changed, body, (&first, &last, step));
         let atoms = &self.tables.atoms;
         let (low, mut high) = (atoms.range(&first).low, atoms.range(&last).high - 1);
         if first.as_constant().is_some() && high > low {
@@ -339,7 +341,7 @@ impl Evaluator<'_> {
         let range = Range::new(low, high.max(low));
         if let Some(stride) = stride {
             header?;
-            let counted = Counted { local, of, body, reversed, range, changed, modular_bounds };
+            let counted = Counted { local, of, body, reversed, range, changed, modular_bounds, inductions };
             return self.strided_loop(counted, (first, last, stride), origin);
         }
         let divisor = kept(atoms, &first, step);
@@ -378,7 +380,7 @@ impl Evaluator<'_> {
         header?;
         let Some((body, result)) = evaluated else { return Ok(()) };
         result?;
-        self.behind(&modular_bounds, &body);
+        self.behind(&modular_bounds, &inductions, &body);
         let kind =
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
@@ -394,13 +396,14 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Behind a loop that ends at its head only the facts of the head hold still.
-    fn behind(&mut self, modular_bounds: &[(VarId, i64)], body: &[TileStatement]) {
+    /// Behind a loop that ends at its head only the facts of the head hold still, and what its rounds may have added.
+    fn behind(&mut self, modular_bounds: &[(VarId, i64)], inductions: &[Induction], body: &[TileStatement]) {
         if !breaks(body) {
             for (var, count) in modular_bounds {
                 self.present.insert(*var, Range::new(0, i128::from(*count) - 1));
             }
         }
+        self.behind_inductions(inductions);
     }
 
     /// At the end of a loop's body.
@@ -478,7 +481,7 @@ impl Evaluator<'_> {
         (first, last, stride): (Index, Index, Index),
         origin: Origin,
     ) -> Outcome<()> {
-        let Counted { local, of, body, reversed, range, changed, modular_bounds } = counted;
+        let Counted { local, of, body, reversed, range, changed, modular_bounds, inductions } = counted;
         // Rust stops at a step of zero.
         let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
         let stride = self.index(origin, stride)?;
@@ -516,7 +519,7 @@ impl Evaluator<'_> {
         self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
         result?;
-        self.behind(&modular_bounds, &inside);
+        self.behind(&modular_bounds, &inductions, &inside);
         let kind = StatementKind::For {
             variable: round,
             start: Index::constant(0),
@@ -580,7 +583,7 @@ impl Evaluator<'_> {
         };
         result?;
         if extra.is_empty() {
-            self.behind(&modular_bounds, &body);
+            self.behind(&modular_bounds, &[], &body);
             self.push(origin, StatementKind::While(value, body));
             return Ok(());
         }
