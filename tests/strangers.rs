@@ -21,4 +21,9 @@ fn nvrtc_takes_what_strangers_write() {
             Cost::of(variant.entry, variant.text, "sm_80", variant.flags);
         }
     }
+    for definition in layout_bench::strangers::definitions() {
+        for variant in definition.variants {
+            Cost::of(variant.entry, variant.text, "sm_90a", variant.flags);
+        }
+    }
 }

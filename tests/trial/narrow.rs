@@ -49,7 +49,7 @@ fn read(i: usize) -> i64 {
 type Line = (&'static str, fn(usize) -> i64);
 
 /// What thread `i` writes into `y[[i]]`, of keys, values and `n = 61`, `s = 7`.
-const LINES: [Line; 24] = [
+const LINES: [Line; 29] = [
     ("let at = keys[[i]] as usize; if at < N { y[[i]] = x[[at]] as i64; }", |i| read(key(i) as usize)),
     ("let at = keys[[i]] as usize; y[[i]] = (at + 1) as i64;", |i| i64::from(key(i)) + 1),
     ("let at = keys[[i]] as usize; y[[i]] = (at as isize - 70) as i64;", |i| i64::from(key(i)) - 70),
@@ -91,6 +91,16 @@ const LINES: [Line; 24] = [
     ("y[[i]] = x[[if i > 0 { i - 1 } else { N - 1 }]] as i64;", |i| read(if i > 0 { i - 1 } else { N - 1 })),
     ("y[[i]] = ((s + i) * N % 16) as i64 + ((s + i) * N / 32) as i64;", |i| {
         ((7 + i) * N % 16) as i64 + ((7 + i) * N / 32) as i64
+    }),
+    // Around a ring.
+    ("if i < N { y[[i]] = x[[(i as isize - 1 + N as isize) as usize % N]] as i64; }", |i| read((i + N - 1) % N)),
+    ("if i < N { y[[i]] = x[[(i + 40) % N]] as i64 + x[[(i + 2 * N) % N]] as i64; }", |i| {
+        read((i + 40) % N) + read(i)
+    }),
+    ("if i < N { y[[i]] = x[[(i as isize - 1).rem_euclid(N as isize) as usize]] as i64; }", |i| read((i + N - 1) % N)),
+    ("if i < N { y[[i]] = ((i as isize - 3) % N as isize) as i64; }", |i| i as i64 - 3),
+    ("let near = i as isize - 3; y[[i]] = if near >= 0 { near as usize / 2 + near as usize % 4 } else { 77 } as i64;", |i| {
+        if i >= 3 { ((i - 3) / 2 + (i - 3) % 4) as i64 } else { 77 }
     }),
     // What saturates has the ends of its type.
     ("y[[i]] = i.saturating_sub(5) as i64 + (i as isize).saturating_sub(5) as i64;", |i| {
@@ -169,8 +179,13 @@ fn narrow_variants_compute_in_32_bits() {
         "let mut sum = 0; for j in 0..n { sum += x[[j as usize]]; } y[[0]] = sum as i64;",
         "let mut stage = 0; for k in 0..W { y[[0]] = x[[stage]] as i64; stage = (stage + 1) % 4; }",
         "let key = keys[[i]]; if key < 64 { y[[0]] = x[[key as usize % 16 + key as usize / 4]] as i64; }",
+        "let (mut low, mut high) = (0, N); while low < high { let middle = low + (high - low) / 2; if x[[middle]] < 3 { low = middle + 1; } else { high = middle; } } y[[0]] = x[[low]] as i64;",
+        "let (mut low, mut high) = (0, N); while low < high { let part = low + (high - low) / 3; if x[[part]] < 3 { low = part + 1; } else { high = part; } } y[[0]] = x[[low]] as i64;",
         "let mut count = 0; for j in 0..W { if w[[j]] > 0 { count += 1; } } y[[0]] = x[[count]] as i64;",
         "let mut at = s % 8; for j in 0..8 { if x[[j]] > 0 { at += 3; } at += 1; y[[0]] = x[[at]] as i64; }",
+        "if i < N { y[[0]] = x[[(i as isize - 1 + N as isize) as usize % N]] as i64; }",
+        "if i < N { y[[0]] = x[[(i + N - 1) % N]] as i64; }",
+        "y[[0]] = x[[i.saturating_sub(3).min(N - 1)]] as i64;",
     ] {
         let text = text(body).replace("(long long)sum", "").replace("long long* __restrict__ y", "");
         let text = text.replace("(long long)(", "(").replace("= (long long)x[", "= x[");
@@ -235,4 +250,29 @@ fn a_search_by_parts_counts_in_32_bits() {
         ));
         assert!(text.contains(" int low = 0;") && text.contains(" int high = N;"), "{part}: {text}");
     }
+}
+
+/// A remainder around a ring is a comparison and a subtraction where the place shows that once is enough, and nothing where none is.
+#[test]
+fn a_ring_takes_no_division() {
+    for (around, divided) in [
+        ("(i + 1) % N", false),
+        ("(i + N) % N", false),
+        ("(i + N - 1) % N", false),
+        ("(i as isize - 1 + N as isize) as usize % N", false),
+        ("(i as isize + 1 + N as isize) as usize % N", false),
+        ("(i as isize - 1).rem_euclid(N as isize) as usize", false),
+        ("(i + 2) % N", true),
+        ("(i as isize - 2 + N as isize) as usize % N", true),
+        ("(i + W) % N", true),
+        ("(i * 2 + 1) % W", true),
+    ] {
+        let text = text(&format!("if i < N {{ y[[0]] = x[[{around}]] as i64; }}"));
+        assert_eq!(text.contains('%'), divided, "{around}: {text}");
+        assert!(divided || !text.contains("< N ? x["), "{around}: {text}");
+    }
+    assert!(
+        text("y[[0]] = x[[(i + 1) % N]] as i64;").contains('%'),
+        "nothing says that the thread is below N"
+    );
 }

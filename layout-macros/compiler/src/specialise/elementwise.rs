@@ -274,6 +274,12 @@ impl Evaluator<'_> {
                 );
             }
             let (n, d) = (n.clone(), d.clone());
+            if !quotient
+                && let Ok(raised) = n.add(&d)
+                && let Some(rest) = self.reduced(&raised, &d, origin)?
+            {
+                return Ok(StaticValue::Index(rest));
+            }
             // ((n % d) + |d|) % |d|, and what is left is divided exactly.
             let atoms = &mut self.tables.atoms;
             let size = match by.low {

@@ -28,6 +28,7 @@ mod order;
 mod place;
 mod range;
 mod registers;
+mod remainder;
 mod shift;
 mod statement;
 mod threads;
@@ -83,6 +84,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         evaluator.modular_bounds = modular_bounds.clone();
         let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
         evaluator.host = false;
+        head.2.iter().for_each(|fact| evaluator.facts.assume(fact, true));
         // A failed body has reported its errors; one that has not is not taken for a kernel.
         let failed = evaluator.block(&kernel.body).is_err();
         let supposed = |local: &LocalId| index_assumptions.get(local).copied().unwrap_or_default();

@@ -364,6 +364,16 @@ impl Evaluator<'_> {
         if matches!(op, B::Div | B::Rem) && b.as_constant() == Some(0) {
             return self.fail(origin, format!("`{}` by zero", op.symbol()));
         }
+        if op == B::Rem
+            && let Some(rest) = self.reduced(a, b, origin)?
+        {
+            return Ok(StaticValue::Index(rest));
+        }
+        let shown = match op {
+            B::Div | B::Rem | B::Shr | B::BitAnd => self.shown_natural(a, origin),
+            _ => a.clone(),
+        };
+        let a = &shown;
         let atoms = &mut self.tables.atoms;
         let result = match op {
             B::Add => atoms.sum(a, b, 1),
@@ -503,6 +513,10 @@ impl Evaluator<'_> {
                 if ty == TypeRef::Usize && index.as_constant().is_some_and(|n| n < 0) =>
             {
                 self.no_usize(index.offset().into(), origin)
+            }
+            // What is shown not to be negative is the same number as a `usize`.
+            (StaticValue::Index(index), None) if self.facts.prove(&self.tables.atoms, &index) => {
+                Ok(StaticValue::Index(index))
             }
             (StaticValue::Index(index), None) => Ok(StaticValue::Index(self.as_index(index, ty))),
             (StaticValue::Index(index), Some(elem)) if elem != Elem::Bool => {

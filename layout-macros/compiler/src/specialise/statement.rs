@@ -350,6 +350,7 @@ impl Evaluator<'_> {
         let width = Width::of(self.held(&first, &last, step, reversed).union(range));
         let var = self.variable(&name, VariableKind::Index(width), false, origin);
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, None));
+        let facts = self.assume_counted(&atom, &first, &last);
         let counted = match of {
             None => StaticValue::Index(atom),
             Some(elem) => StaticValue::Scalar(Value::Index(atom, elem), elem),
@@ -370,6 +371,7 @@ impl Evaluator<'_> {
             _ => Some(self.round(body)),
         };
         self.loops -= 1;
+        self.facts.truncate(facts);
         self.unrolls.retain(|known| *known != var);
         self.heads.pop();
         self.forget_late();
