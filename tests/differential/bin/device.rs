@@ -55,7 +55,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             let stream = device.new_stream();
-            scope.spawn(|| stream.map(work).unwrap_or_else(|error| eprintln!("no stream: {error}")));
+            let own = || stream.map(work).unwrap_or_else(|error| eprintln!("no stream: {error}"));
+            // Parsers that are not optimised take more than a thread's usual 2 MiB for the deepest kernels.
+            let thread = std::thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, own);
+            thread.unwrap_or_else(|error| panic!("no thread: {error}"));
         }
     });
     let seconds = start.elapsed().as_secs_f64();
