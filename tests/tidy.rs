@@ -381,6 +381,7 @@ fn unsafe_is_in_layout_cuda_only() {
         "layout-cuda/stub/tests/order/memory.rs",
         "layout-cuda/stub/tests/order/random.rs",
         "layout-cuda/stub/tests/order/stub.rs",
+        "layout-cuda/tests/sequences.rs",
         "layout-cuda/tests/streams.rs",
         "layout-cuda/python/src/kernel.rs",
         "layout-cuda/python/src/operand.rs",

@@ -155,6 +155,11 @@ macro_rules! words {
                 match self { $(Math::$variant => &[$(Type::$operand),*],)+ }
             }
 
+            /// Whether a result beyond the ends of the type becomes the end.
+            pub fn saturates(self) -> bool {
+                matches!(self, Math::SaturatingAdd | Math::SaturatingSub | Math::SaturatingMul)
+            }
+
             /// The types of the first operand.
             pub const fn domain(self) -> Domain {
                 match self { $(Math::$variant => Domain::$domain,)+ }

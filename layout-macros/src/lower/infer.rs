@@ -12,7 +12,6 @@ use layout_compiler::ir::{
     ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
     UnaryOp,
 };
-use layout_compiler::math::Math;
 use layout_compiler::{Elem, ParamValue};
 use std::collections::HashMap;
 
@@ -344,10 +343,8 @@ impl Inference<'_> {
             }
             ExprKind::Intrinsic(intrinsic, types, arguments) => {
                 let arguments = self.exprs(arguments);
-                if let (
-                    Intrinsic::Math(Math::SaturatingAdd | Math::SaturatingSub | Math::SaturatingMul),
-                    [a, b],
-                ) = (*intrinsic, &arguments[..])
+                if let (Intrinsic::Math(function), [a, b]) = (*intrinsic, &arguments[..])
+                    && function.saturates()
                 {
                     self.sums.push((id, [a.clone(), b.clone()]));
                 }

@@ -122,7 +122,6 @@ impl Evaluator<'_> {
         signed: bool,
         origin: Origin,
     ) -> Outcome<StaticValue> {
-        let saturates = matches!(function, Math::SaturatingAdd | Math::SaturatingSub | Math::SaturatingMul);
         if let [a, b] = &indices[..]
             && let Some(index) = self.saturated(function, signed, a, b)
         {
@@ -154,7 +153,7 @@ impl Evaluator<'_> {
         if let Some(index) = index {
             return Ok(StaticValue::Index(self.index(origin, index)?));
         }
-        let natural = match saturates {
+        let natural = match function.saturates() {
             true => !signed,
             false => indices.iter().all(|index| self.tables.atoms.range(index).low >= 0),
         };
