@@ -179,12 +179,8 @@ fn narrow_variants_compute_in_32_bits() {
         "let mut sum = 0; for j in 0..n { sum += x[[j as usize]]; } y[[0]] = sum as i64;",
         "let mut stage = 0; for k in 0..W { y[[0]] = x[[stage]] as i64; stage = (stage + 1) % 4; }",
         "let key = keys[[i]]; if key < 64 { y[[0]] = x[[key as usize % 16 + key as usize / 4]] as i64; }",
-        "let (mut low, mut high) = (0, N); while low < high { let middle = low + (high - low) / 2; if x[[middle]] < 3 { low = middle + 1; } else { high = middle; } } y[[0]] = x[[low]] as i64;",
-        "let (mut low, mut high) = (0, N); while low < high { let part = low + (high - low) / 3; if x[[part]] < 3 { low = part + 1; } else { high = part; } } y[[0]] = x[[low]] as i64;",
         "let mut count = 0; for j in 0..W { if w[[j]] > 0 { count += 1; } } y[[0]] = x[[count]] as i64;",
         "let mut at = s % 8; for j in 0..8 { if x[[j]] > 0 { at += 3; } at += 1; y[[0]] = x[[at]] as i64; }",
-        "if i < N { y[[0]] = x[[(i as isize - 1 + N as isize) as usize % N]] as i64; }",
-        "if i < N { y[[0]] = x[[(i + N - 1) % N]] as i64; }",
         "y[[0]] = x[[i.saturating_sub(3).min(N - 1)]] as i64;",
     ] {
         let text = text(body).replace("(long long)sum", "").replace("long long* __restrict__ y", "");
