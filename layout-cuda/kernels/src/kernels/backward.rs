@@ -73,7 +73,9 @@ mod kernels {
             }
             (row * FIXED, head, sequence, is)
         } else {
-            let (tiles, others) = (rows.div_ceil(FIXED), heads * batches);
+            // At least one: then what is left of the block's number fits 32 bits, and f16 has no spills. A slope has none without.
+            let tiles = if SLOPED { rows.div_ceil(FIXED) } else { rows.div_ceil(FIXED).max(1) };
+            let others = heads * batches;
             let (row, rest) = if BY_HEADS {
                 (block_idx.x % tiles, block_idx.x / tiles)
             } else {
