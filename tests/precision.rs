@@ -13,7 +13,7 @@ use layout_tests::support::gpu::gpu;
 use packed::packed;
 
 #[path = "differential/plain/packed.rs"]
-mod packed;
+pub mod packed;
 
 /// How far the host's own functions of `f64` are from the nearest value, ulps (glibc manual 2.42, "Known Maximum Errors
 /// in Math Functions", x86_64; the cube root's is the largest).

@@ -52,7 +52,7 @@ fn same_types(kernel: &Kernel, asked: &ParamSet, arguments: &[LaunchArgument<'_>
         // Of two, the one whose type the attribute does not list.
         let (argument, found) =
             given.iter().find(|(_, elem)| !listed.contains(elem)).unwrap_or(other).clone();
-        let beside = given.into_iter().find(|(_, elem)| *elem != found);
+        let beside = given.into_iter().find(|(_, elem)| *elem != found).map(Box::new);
         let Some(beside) = beside else { continue };
         let (kernel, parameter) = (kernel.name.clone(), name.clone());
         return Err(LaunchError::Types { kernel, parameter, listed, argument, found, beside }.into());

@@ -35,7 +35,7 @@ pub enum LaunchError {
         /// Its type.
         found: Elem,
         /// Another argument of that parameter, and its type.
-        beside: (String, Elem),
+        beside: Box<(String, Elem)>,
     },
     /// A tensor is on another device than the stream.
     OtherDevice {
@@ -192,7 +192,8 @@ impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LaunchError::Arguments { kernel, error } => write!(f, "kernel `{kernel}`: {error}"),
-            LaunchError::Types { kernel, parameter, listed, argument, found, beside: (other, elem) } => {
+            LaunchError::Types { kernel, parameter, listed, argument, found, beside } => {
+                let (other, elem) = &**beside;
                 let listed: Vec<String> = listed.iter().map(Elem::to_string).collect();
                 write!(
                     f,

@@ -6,9 +6,7 @@
 use super::run;
 use packed::*;
 
-#[path = "../differential/plain/packed.rs"]
-#[allow(dead_code, reason = "found by name elsewhere")]
-mod packed;
+use crate::precision::packed;
 
 /// A type of operands and results: its name in a kernel, its bytes, and values of all kinds.
 trait Cell: Copy + PartialEq + std::fmt::Debug {

@@ -334,11 +334,11 @@ fn truth_values_are_0_or_1() {
         gather.extend(Message::default().bytes(part.as_bytes()).0);
     }
     gather.extend(2u64.to_le_bytes());
-    let cases: [(fn(&Member) -> Result<f32>, Vec<u8>, &[u8]); 2] =
-        [(exchanged, call, &[2, 0, 7, 7]), (gathered, gather, &[2, 0])];
-    for (body, call, bytes) in cases {
+    let cases = [(true, call, vec![2, 0, 7, 7]), (false, gather, vec![2, 0])];
+    for (exchanges, call, bytes) in cases {
+        let body = if exchanges { exchanged } else { gathered };
         let error = with_peer(body, |peer| {
-            peer.write_all(&group().number(1).number(0).bytes(&call).bytes(bytes).whole()).expect("sent");
+            peer.write_all(&group().number(1).number(0).bytes(&call).bytes(&bytes).whole()).expect("sent");
             let _ = peer.read(&mut [0; 64]);
         });
         assert!(error.to_string().contains("[0, 0, 1, 0]), [false, false, true, false]"), "{error}");

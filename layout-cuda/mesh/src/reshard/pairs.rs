@@ -175,7 +175,7 @@ impl<T: Element> Pairs<T> {
         let [from, to] = touch(stream, source, target)?;
         // The buffers may be those of a run in another stream, whose messages have to be done.
         cuda.join(beside).map_err(driver)?;
-        let own = |list: &[Part<T>], tensor: u64| -> Result<Vec<(usize, (usize, u64, usize))>> {
+        let own = |list: &[Part<T>], tensor: u64| -> Result<Vec<_>> {
             list.iter()
                 .map(|part| {
                     Ok((part.round, (part.peer, part.side.address(stream, tensor)?, part.side.bytes())))
