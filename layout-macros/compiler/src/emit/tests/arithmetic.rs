@@ -203,16 +203,34 @@ fn function(name: &str, template: Option<Elem>, operands: &[Number]) -> Number {
         "wrapping_shl" => cut(a.0, x << y),
         "wrapping_neg" => cut(a.0, -x),
         "wrapping_abs" => cut(a.0, x.abs()),
-        // CUDA's functions of packed words.
-        other => {
-            use crate::math::Spelling::Cuda;
-            let mut words = Math::ALL.into_iter();
-            let word = words.find(|word| matches!(word.spelling().1, Cuda(known) if known == other));
-            let word = word.unwrap_or_else(|| panic!("`{other}` is not known here"));
-            let value = meaning::integer(word, Elem::U32, [cut(Elem::U32, x).1, cut(Elem::U32, y).1, 0]);
-            (Elem::U32, value.expect("of integers"))
-        }
+        other => packed(other, cut(Elem::U32, x).1 as u32, cut(Elem::U32, y).1 as u32),
     }
+}
+
+/// CUDA's functions of packed words, by the parts of their names: `__vmins4` is the smaller of four bytes with a sign each.
+fn packed(name: &str, x: u32, y: u32) -> Number {
+    let parts = name.strip_prefix("__v").and_then(|rest| Some((rest.strip_suffix(['2', '4'])?, rest)));
+    let (does, whole) = parts.unwrap_or_else(|| panic!("`{name}` is not known here"));
+    let bits = if whole.ends_with('4') { 8 } else { 16 };
+    let mask = (1i64 << bits) - 1;
+    let lane = |word: u32, at: u32| {
+        let value = i64::from(word >> at) & mask;
+        if does.ends_with('s') && value > mask / 2 { value - mask - 1 } else { value }
+    };
+    let lanes = (0..32).step_by(bits).map(|at| {
+        let (a, b) = (lane(x, at), lane(y, at));
+        let value = match does {
+            "minu" | "mins" => a.min(b),
+            "maxu" | "maxs" => a.max(b),
+            "add" => a + b,
+            "sub" => a - b,
+            "cmpgtu" | "cmpgts" => -i64::from(a > b),
+            "cmpeq" => -i64::from(a == b),
+            _ => panic!("`{name}` is not known here"),
+        };
+        (value & mask) << at
+    });
+    cut(Elem::U32, lanes.sum::<i64>().into())
 }
 
 /// Every operation of a type, and what it means of two values; none where it divides by zero.
