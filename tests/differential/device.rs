@@ -10,7 +10,7 @@ use crate::tree::Kernel;
 use crate::types::Type;
 use layout_compiler::wire;
 use layout_cuda::{
-    Argument, Definition, Element, Error, LaunchConfig, LaunchError, Stream, bf16, f16, launch,
+    Argument, Definition, Element, Error, LaunchConfig, LaunchError, Stream, bf16, f16, launch_slice,
 };
 
 /// Bytes of a guard zone: a multiple of every alignment.
@@ -145,26 +145,6 @@ fn scalar(ty: Type, bits: u64) -> Argument<'static> {
     }
 }
 
-/// Launches with as many arguments as there are.
-fn start(
-    definition: &'static Definition,
-    stream: &Stream,
-    arguments: Vec<Argument<'_>>,
-) -> Result<(), Error> {
-    macro_rules! of {
-        ($($count:literal)*) => {
-            match arguments.len() {
-                $($count => {
-                    let mut array: [Argument<'_>; $count] = arguments.try_into().expect("as many as the array has");
-                    launch(definition, stream, LaunchConfig::default(), &mut array)
-                })*
-                count => panic!("a kernel of {count} arguments"),
-            }
-        };
-    }
-    of!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28)
-}
-
 impl Trial {
     /// The kernel on a stream's device against the simulator. It is [`Trial::opaque`] where that is a GPU.
     ///
@@ -208,7 +188,7 @@ impl Trial {
         let mut arguments: Vec<Argument<'_>> = views.iter_mut().map(|view| view.argument()).collect();
         arguments.extend(scalars.iter().map(|(ty, value)| scalar(*ty, bits(*ty, *value))));
         let Some(definition) = self.definition() else { return Ok(None) };
-        match start(definition, stream, arguments) {
+        match launch_slice(definition, stream, LaunchConfig::default(), &mut arguments) {
             // The device is the simulator, and an element outside was named, as in the reference.
             Err(Error::Launch(LaunchError::Findings { .. })) if outside => {}
             other => other?,
