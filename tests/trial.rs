@@ -283,7 +283,7 @@ fn what_is_refused_leads_on() {
             "type parameters only",
             "arguments",
         ),
-        ("y[[0]] = [1, 2, 3][i];", "an index of an array of 3 that may lie outside", "modulo"),
+        ("y[[0]] = [1, 2, 3][i];", "an index of an array of 3 that may be out of bounds", "modulo"),
         ("for k in 0..n { break 1; }", "a `break` with a value", "only a `loop` has a value"),
         (
             "c[[0, 0]] = x.pad(x[[0, 0]]).tile([1, 4], [0, 0])[[0, 0]];",

@@ -61,7 +61,7 @@ impl Entries {
                 } else {
                     let message = format!(
                         "`tiled_kernels` has no entry `{name}`: there are `open = NAME`, `functions = NAME` and `with(PARAMETER = value, \
-                         ..)`; what is a kernel's stands at its own `#[tiled_kernel(..)]`"
+                         ..)`; write the entries of one kernel in its own `#[tiled_kernel(..)]`"
                     );
                     return Err(syn::Error::new(name.span(), message));
                 }

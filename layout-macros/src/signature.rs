@@ -31,9 +31,9 @@ pub struct Argument {
     pub kind: Kind,
 }
 
-/// How a tensor is in memory.
-pub enum Lies {
-    /// As the layout's name says.
+/// The layout type of a tensor argument.
+pub enum LayoutType {
+    /// A layout without a mode.
     Named(ArgumentLayout),
     /// `Contiguous<MODE, ..>`: the mode, not yet resolved.
     Contiguous(Box<Expr>),
@@ -45,8 +45,8 @@ pub enum Kind {
     Tensor {
         /// The element type.
         elem: TypeRef,
-        /// How it is in memory.
-        layout: Lies,
+        /// The layout type.
+        layout: LayoutType,
         /// The extents, not yet resolved.
         extents: Vec<Expr>,
         /// Whether it is `&mut`.
@@ -126,7 +126,7 @@ fn generics(generics: &syn::Generics, out: &mut Signature, errors: &mut Errors) 
                     errors.push(
                         Place::of(bound),
                         format!("type parameter `{}` has a bound", ty.ident),
-                        "leave it out: the attribute says which element types it stands for",
+                        "leave it out: the attribute lists its element types",
                     );
                 }
                 out.types.push(ty.ident.clone());
@@ -142,7 +142,7 @@ fn generics(generics: &syn::Generics, out: &mut Signature, errors: &mut Errors) 
         errors.push(
             Place::of(clause),
             "a kernel has no `where` clause",
-            "conditions on dimensions stand in the attribute: `require(K % 8 == 0)`",
+            "write conditions on dimensions in the attribute: `require(K % 8 == 0)`",
         );
     }
 }
@@ -244,15 +244,15 @@ fn tensor(ty: &Type, mutable: bool, types: &[Ident], errors: &mut Errors) -> Kin
         return refuse(errors, Place::of(layout), "this is no layout");
     };
     let layout = match layout_name.to_string().as_str() {
-        "RowMajor" => Lies::Named(ArgumentLayout::RowMajor),
-        "ColMajor" => Lies::Named(ArgumentLayout::ColMajor),
-        "Pitched" => Lies::Named(ArgumentLayout::Pitched),
-        "Strided" => Lies::Named(ArgumentLayout::Strided),
+        "RowMajor" => LayoutType::Named(ArgumentLayout::RowMajor),
+        "ColMajor" => LayoutType::Named(ArgumentLayout::ColMajor),
+        "Pitched" => LayoutType::Named(ArgumentLayout::Pitched),
+        "Strided" => LayoutType::Named(ArgumentLayout::Strided),
         "Contiguous" if arguments.is_empty() => {
             return refuse(errors, Place::of(layout_ty), "which mode is contiguous?");
         }
         "Contiguous" => match extent(arguments.remove(0), errors) {
-            Some(mode) => Lies::Contiguous(Box::new(mode)),
+            Some(mode) => LayoutType::Contiguous(Box::new(mode)),
             None => return Kind::Unknown,
         },
         other => {

@@ -193,7 +193,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("fn f<T>(x: View<T, Read>) { let y = shared::<T>(row_major([4])); }", "no element type"),
         (
             "fn f<T: Element>(n: usize) { let y = shared::<T>(row_major([4])); } f(1);",
-            "no argument tells what `T` is",
+            "no argument determines the type `T`",
         ),
         ("fn barrier() {}", "cannot be defined again"),
         ("const C: usize = M;", "a `const` item cannot name `M`"),
@@ -232,7 +232,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("let x = [0; 100]; let y = x[n % 100];", "is compared with each, and with 64 at most"),
         ("let x = [0; n];", "the length of an array is not known at compile time"),
         ("let x = [1, 2]; let y = x[2];", "element 2 of an array of 2"),
-        ("let x = [1, 2]; let y = x[n];", "an index of an array of 2 that may lie outside"),
+        ("let x = [1, 2]; let y = x[n];", "an index of an array of 2 that may be out of bounds"),
         ("let mut x = [a, a]; x[0] = a;", "a `let mut` array of elements that are a tensor"),
         ("let x = async {};", "does not have `async`"),
     ] {
@@ -515,8 +515,8 @@ fn mbarriers_and_sums_of_the_block_count_to_the_limit_of_shared_memory() {
                 }}"
             );
             let found = messages("block = [128], arch = \"sm_90a\"", &item);
-            let told = found.iter().any(|text| text.contains("bytes, the architecture has 232448"));
-            assert_eq!((told, found.len()), (!fits, usize::from(!fits)), "{bytes}: {found:#?}");
+            let reported = found.iter().any(|text| text.contains("bytes, the architecture has 232448"));
+            assert_eq!((reported, found.len()), (!fits, usize::from(!fits)), "{bytes}: {found:#?}");
         }
     }
 }

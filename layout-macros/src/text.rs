@@ -74,7 +74,7 @@ fn read(text: &str) -> Result<Kernel, Vec<TextError>> {
                         message,
                         "write it before `fn`",
                     );
-                    return Err(told(&errors));
+                    return Err(text_errors(&errors));
                 }
             };
             let entries = match attribute {
@@ -86,11 +86,11 @@ fn read(text: &str) -> Result<Kernel, Vec<TextError>> {
     };
     match lowered {
         Some(read) if errors.is_empty() => Ok(read.lowered.kernel),
-        _ => Err(told(&errors)),
+        _ => Err(text_errors(&errors)),
     }
 }
 
-fn told(errors: &Errors) -> Vec<TextError> {
+fn text_errors(errors: &Errors) -> Vec<TextError> {
     let one = |(place, message): (span::Place, &str)| {
         let end = place.end.end();
         TextError {

@@ -317,7 +317,7 @@ impl Kernel {
                     None => fail(
                         format!("`{name}` has no value here"),
                         Some(
-                            "a parameter that is an expression names lists, and expressions that stand before it",
+                            "an expression over parameters names parameters with lists, and expressions that precede it",
                         ),
                     ),
                 }

@@ -40,7 +40,7 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
         function.parameters.iter().all(|local| check.local(*local))
             && function.types.len() == function.parameters.len()
             && function.types.iter().all(|ty| check.annotation(ty, MAX_DEPTH))
-            && function.tells.iter().all(|(place, own)| {
+            && function.type_sources.iter().all(|(place, own)| {
                 (*place as usize) < function.parameters.len() && (*own as usize) < kernel.own_types.len()
             })
             && check.annotation(&function.result, MAX_DEPTH)

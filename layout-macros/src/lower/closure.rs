@@ -32,7 +32,7 @@ impl Lowering<'_> {
             name,
             parameters: vec![],
             types,
-            tells: vec![],
+            type_sources: vec![],
             result,
             body: Block::default(),
         });

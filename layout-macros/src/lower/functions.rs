@@ -130,12 +130,12 @@ impl Lowering<'_> {
             let body = Block::default();
             let (types, result) = self.annotations(&item.sig);
             let first_type = self.kernel.own_types.len();
-            let tells = self.own_types(&item.sig);
+            let type_sources = self.own_types(&item.sig);
             self.kernel.functions.push(Function {
                 name: name.clone(),
                 parameters,
                 types,
-                tells,
+                type_sources,
                 result,
                 body,
             });
@@ -167,19 +167,19 @@ impl Lowering<'_> {
         (types, result)
     }
 
-    /// Makes types of a function's type parameters that represent elements. Gives which of its parameters determine what they are.
+    /// Declares the type parameters of a function that represent element types. Returns which of its parameters determine them.
     fn own_types(&mut self, signature: &syn::Signature) -> Vec<(u32, u32)> {
-        let mut tells = vec![];
+        let mut type_sources = vec![];
         for own in signature.generics.type_params().filter(|own| is_element(own)) {
             let number = self.kernel.own_types.len() as u32;
             self.kernel.own_types.push(own.ident.unraw().to_string());
             let inputs = signature.inputs.iter().enumerate();
-            tells.extend(inputs.filter_map(|(place, input)| match input {
+            type_sources.extend(inputs.filter_map(|(place, input)| match input {
                 FnArg::Typed(typed) => is_of(&typed.ty, &own.ident).then_some((place as u32, number)),
                 FnArg::Receiver(_) => None,
             }));
         }
-        tells
+        type_sources
     }
 
     /// The types that a function's body can name: its own type parameters have the numbers that [`Self::own_types`] gave them.
@@ -255,10 +255,10 @@ impl Lowering<'_> {
     /// Refuses functions that call themselves, directly or in a circle: they are inlined.
     pub(super) fn no_recursion(&mut self) {
         let count = self.kernel.functions.len();
-        let mut told = vec![false; count];
+        let mut reported = vec![false; count];
         for (site, callee, place) in &self.calls {
             let Site::Function(caller) = site else { continue };
-            if told[*caller as usize] || told[*callee as usize] {
+            if reported[*caller as usize] || reported[*callee as usize] {
                 continue;
             }
             // Whether the callee reaches the caller.
@@ -272,7 +272,7 @@ impl Lowering<'_> {
                 open.extend(next.map(|(_, to, _)| *to));
             }
             if reached[*caller as usize] {
-                (told[*caller as usize], told[*callee as usize]) = (true, true);
+                (reported[*caller as usize], reported[*callee as usize]) = (true, true);
                 let name = &self.kernel.functions[*callee as usize].name;
                 self.errors.push(
                     *place,

@@ -4,7 +4,7 @@ use super::scope::{Binding, Scopes};
 use super::{Lowered, Lowering, Site};
 use crate::attr::{Attribute, Bound, Written};
 use crate::report::Errors;
-use crate::signature::{Kind, Lies, Signature};
+use crate::signature::{Kind, LayoutType, Signature};
 use crate::span::Place;
 use layout_compiler::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
@@ -172,7 +172,7 @@ impl Lowering<'_> {
                 Err(_) if names_one => self.errors.push(
                     Place::of_expr(expr),
                     format!("a value of the list of `{}` depends on another parameter", bound.name),
-                    "an expression over parameters stands alone: `BM = 64 * WARPS`; list the values of what it names",
+                    "give an expression over parameters alone, not in a list: `BM = 64 * WARPS`; list the values of its parameters",
                 ),
                 Err(error) => self.errors.stage(&error, &self.places),
             }
@@ -296,8 +296,8 @@ impl Lowering<'_> {
                 Kind::Tensor { elem, layout, extents, mutable } => {
                     self.use_type(*elem);
                     let layout = match layout {
-                        Lies::Named(layout) => *layout,
-                        Lies::Contiguous(mode) => ArgumentLayout::Contiguous(self.expr(mode)),
+                        LayoutType::Named(layout) => *layout,
+                        LayoutType::Contiguous(mode) => ArgumentLayout::Contiguous(self.expr(mode)),
                     };
                     let extents = self.exprs(extents);
                     ArgumentKind::Tensor { elem: *elem, layout, extents, mutable: *mutable }

@@ -100,7 +100,7 @@ impl Lowering<'_> {
             at = self.add(place, ExprKind::Binary(BinaryOp::Sub, last, at));
         }
         let mut element = self.add(place, ExprKind::Element(of, at));
-        // Of what is no array one error is told.
+        // With the origin of the length, a value that is no array is reported once.
         self.kernel.exprs[element.0 as usize].origin = self.kernel.exprs[end.0 as usize].origin;
         if mutable {
             element = self.add(place, ExprKind::Borrow(element));

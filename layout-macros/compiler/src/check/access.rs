@@ -75,7 +75,7 @@ impl Lower {
                 return self.fail(
                     origin,
                     format!("the index leaves the local tensor `{}` of {} elements", place.name, place.len),
-                    "a tile of a local tensor must lie inside it",
+                    "a tile of a local tensor must be within its bounds",
                 );
             }
         }

@@ -53,7 +53,7 @@ impl Lower {
         if !first.mask.is_empty() || view.lanes() != 1 {
             return self.fail(
                 origin,
-                format!("`{name}` of a part of `{}` that may lie outside of it", place.name),
+                format!("`{name}` of a part of `{}` that may be out of bounds", place.name),
                 "take stages modulo their number, and no `vectorize`",
             );
         }
@@ -104,8 +104,8 @@ impl Lower {
         let n = 4 * registers.len as i64 / 2;
         // The instruction numbers its registers: `4 j + 2 h + c` is lane `c` of vector `(h, j)`, the first one 0.
         let number = Index::constant;
-        let lies = |m: &Mode| (m.extent.clone(), m.stride.clone(), m.lanes, m.lane_stride.clone());
-        let modes: Vec<_> = accumulator.modes.iter().map(lies).collect();
+        let flat = |m: &Mode| (m.extent.clone(), m.stride.clone(), m.lanes, m.lane_stride.clone());
+        let modes: Vec<_> = accumulator.modes.iter().map(flat).collect();
         let whole = [(number(2), number(2), 1, number(0)), (number(n / 8), number(4), 2, number(1))];
         let elem = self.tables.place(b.place).elem;
         if registers.space != Space::Local
@@ -141,7 +141,7 @@ impl Lower {
             return self.fail(
                 origin,
                 format!("`wgmma` of {elem} with its left operand in registers"),
-                "of i8 and u8 both operands lie in shared memory",
+                "of i8 and u8 both operands must be in shared memory",
             );
         }
         if elem == Elem::F32 {
@@ -234,7 +234,7 @@ impl Lower {
             return self.fail(
                 origin,
                 format!("`wgmma` of {} whose `k` is not contiguous", place.elem),
-                "only 16-bit types may be so: lay the operand with `k` contiguous, or transpose it first",
+                "only 16-bit types support this: make `k` the operand's contiguous mode, or transpose it first",
             );
         }
         let alignment = 8 * i64::from(span);
@@ -342,7 +342,7 @@ impl Lower {
                         "`store_matrix`: rows of eight elements of `{}` are not 16 bytes in one piece",
                         to.name
                     ),
-                    "lay its columns contiguous, its rows at multiples of 16 bytes",
+                    "make its columns contiguous and align its rows to 16 bytes",
                 );
             }
             let mut values = Vec::new();

@@ -65,10 +65,10 @@ impl Lower {
                         return self.fail(
                             origin,
                             format!(
-                                "`wgmma` of `{}`, whose {pack} neighbours in `k` lie apart in its registers",
+                                "`wgmma` of `{}`, whose {pack} neighbours in `k` are not adjacent in its registers",
                                 place.name
                             ),
-                            "lay the vectors contiguous, as `to_local()` does",
+                            "make the vectors contiguous, as `to_local()` does",
                         );
                     }
                     word.get_or_insert(part);

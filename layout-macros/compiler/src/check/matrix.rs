@@ -92,7 +92,7 @@ impl Lower {
         })
     }
 
-    /// `ldmatrix`, where the tile lies for it; else false, and nothing is written.
+    /// Emits `ldmatrix` where the tile's layout and alignment allow it. Otherwise emits nothing and returns false.
     fn load_matrices(
         &mut self,
         (core, operand): (TensorCore, Operand),

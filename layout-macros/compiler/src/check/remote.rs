@@ -30,7 +30,7 @@ impl Lower {
         match copies.into_iter().map(|copy| stored(copy, barrier)).collect::<Option<Out>>() {
             Some(stores) => out.extend(stores),
             None => {
-                let help = "the views must lie inside of their tensors";
+                let help = "the views must be within the bounds of their tensors";
                 return self.fail(origin, "`store_async` of elements that may not exist", help);
             }
         }

@@ -1,7 +1,7 @@
 //! Loop versioning of copies: one bounds check for a whole copy instead of one for each of its pieces.
 //!
 //! ```text
-//! if (all of it lies inside) { the pieces without masks, as wide as they go } else { the pieces with their masks }
+//! if (the whole copy is in bounds) { the pieces without masks, as wide as they go } else { the pieces with their masks }
 //! ```
 //!
 //! Law: both branches copy the same elements to the same places; a mask is absent only where the test proves it. The test

@@ -79,13 +79,14 @@ impl<'c> Words<'c> {
                         format!("elements of a vector of `{}` are `{stride}` apart", self.place(*place))
                     }
                 };
-                let help = "vectorise the mode whose elements lie side by side, or lay the tensor out by it";
+                let help =
+                    "vectorise the contiguous mode, or change the layout so that this mode is contiguous";
                 (text, help.to_owned())
             }
             Reason::Edge { place, extent, by } => {
                 let (_, help) = self.multiple(extent, *by);
                 let (name, extent) = (self.place(*place), self.index(extent));
-                (format!("the edge of `{name}` at `{extent}` may lie inside of a vector of {by}"), help)
+                (format!("a vector of {by} may cross the edge of `{name}` at `{extent}`"), help)
             }
             Reason::Converts(from, to) => (
                 format!("each element is converted by itself from {from} to {to}"),
@@ -185,7 +186,7 @@ impl<'c> Words<'c> {
             true => String::new(),
             false => format!(", or promise whole tiles: `require({})`", whole.join(", ")),
         };
-        let help = format!("let the condition stand around it: `if {all} {{ .. }}`{promise}");
+        let help = format!("guard it: `if {all} {{ .. }}`{promise}");
         (format!("{} {verb}", texts.join(", ")), help)
     }
 

@@ -155,9 +155,9 @@ wire! {
         pub parameters: Vec<LocalId>,
         /// The type of each.
         pub types: Vec<Annotation>,
-        /// Which of them say what a type parameter of the function is for: the parameter's place, and the type's in
+        /// The parameters that determine a type parameter of the function: the parameter's index, and the type's index in
         /// [`Kernel::own_types`].
-        pub tells: Vec<(u32, u32)>,
+        pub type_sources: Vec<(u32, u32)>,
         /// The type of the result.
         pub result: Annotation,
         /// The body.

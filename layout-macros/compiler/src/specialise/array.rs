@@ -180,7 +180,7 @@ impl Evaluator<'_> {
         }
         let message = match index.as_constant() {
             Some(at) => format!("element {at} of an array of {len}"),
-            None => format!("an index of an array of {len} that may lie outside"),
+            None => format!("an index of an array of {len} that may be out of bounds"),
         };
         self.fail_help(
             origin,

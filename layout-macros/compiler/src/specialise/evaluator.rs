@@ -284,7 +284,7 @@ impl Evaluator<'_> {
                         let name = self.kernel.own_types.get(own).cloned().unwrap_or_default();
                         self.fail_help(
                             origin,
-                            format!("no argument tells what `{name}` is here"),
+                            format!("no argument determines the type `{name}`"),
                             format!(
                                 "write a parameter of its elements: `x: View<{name}, Read>` or `x: {name}`"
                             ),

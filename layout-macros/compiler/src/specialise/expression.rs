@@ -44,7 +44,7 @@ impl Evaluator<'_> {
             ),
             ExprKind::Named(function) => self.fail_help(
                 origin,
-                format!("`{function}` stands alone"),
+                format!("`{function}` is a function, not a value"),
                 "call it, or compare a parameter with it in a `filter(..)`",
             ),
             ExprKind::Known(known, ty) => self.known_constant(*known, *ty, origin),
@@ -261,7 +261,7 @@ impl Evaluator<'_> {
         self.calls += 1;
         // A closure of this function's that calls it again leaves its own types behind.
         let outer = self.own_types.clone();
-        for (place, own) in &function.tells {
+        for (place, own) in &function.type_sources {
             if let Some(elem) = values.get(*place as usize).and_then(|value| self.elem_of(value)) {
                 self.own_types[*own as usize] = Some(elem);
             }

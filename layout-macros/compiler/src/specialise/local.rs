@@ -57,7 +57,7 @@ impl Evaluator<'_> {
             }
             return self.fail_help(
                 origin,
-                format!("an index into the {extent} registers of `{name}` that may lie outside"),
+                format!("an index into the {extent} registers of `{name}` that may be out of bounds"),
                 format!(
                     "registers have no addresses, it is compared with each; take it modulo their number: `i % {extent}`"
                 ),

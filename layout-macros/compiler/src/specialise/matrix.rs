@@ -241,7 +241,7 @@ impl Evaluator<'_> {
         {
             return Ok([m, n / values]);
         }
-        let lies = match place.space {
+        let space = match place.space {
             Space::Global(_) => "in global memory",
             Space::Shared { .. } => "in shared memory",
             Space::Remote { .. } => "in another block's shared memory",
@@ -253,7 +253,7 @@ impl Evaluator<'_> {
         };
         let shape: Vec<String> = view.modes.iter().map(extent).collect();
         let vectors = if view.lanes() == 1 { "" } else { ", in vectors" };
-        let found = format!("{} {lies}, of shape [{}]{vectors}", place.elem, shape.join(", "));
+        let found = format!("{} {space}, of shape [{}]{vectors}", place.elem, shape.join(", "));
         let expected = match wanted {
             Some([m, n]) => format!("[{m}, {}]", n * values),
             None if values == 1 => "[rows, columns]".to_owned(),

@@ -63,7 +63,7 @@ impl Evaluator<'_> {
         {
             return left;
         }
-        // Both sides are evaluated before either failure is passed on, so that both errors are told.
+        // Both sides are evaluated before either failure is returned, so that both errors are reported.
         let before = self.out.len();
         let versions = self.versions.clone();
         let right = self.expr(right);

@@ -101,7 +101,7 @@ impl Evaluator<'_> {
             self.shared_bytes = total;
             return Ok(Space::Shared { byte_offset: offset as u32 });
         }
-        // Told once; further tensors would only repeat it.
+        // Reported once: the error of each further tensor would be the same.
         self.shared_bytes = 0;
         self.fail_help(
             origin,

@@ -257,20 +257,20 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Every value of two small intervals of a type of 8 bits, shifted: what comes out is in the interval that is told.
+    /// Shifts every value of two small intervals of an 8-bit type: each result is in the computed interval.
     #[test]
-    fn a_shifted_value_lies_in_its_interval() {
+    fn a_shifted_value_is_in_its_interval() {
         let ends = [-128, -9, -8, -1, 0, 1, 3, 7, 8, 127];
         let ranges =
             || ends.iter().flat_map(|low| ends.iter().map(|high| (*low, *high)).filter(|(a, b)| a <= b));
-        let mut told = 0;
+        let mut bounded = 0;
         for (a, b) in
             ranges().flat_map(|a| ranges().map(move |b| (Range::new(a.0, a.1), Range::new(b.0, b.1))))
         {
             let values = |range: Range| range.low..=range.high;
             for op in [BinaryOp::Shl, BinaryOp::Shr] {
                 let Some(known) = binary(op, a, b, Elem::I8) else { continue };
-                told += 1;
+                bounded += 1;
                 let counts: HashSet<i128> = values(b).map(|y| y & 7).collect();
                 for (x, y) in values(a).flat_map(|x| counts.iter().map(move |y| (x, *y))) {
                     let found: i128 = if op == BinaryOp::Shl { x << y } else { x >> y };
@@ -281,6 +281,6 @@ mod tests {
                 }
             }
         }
-        assert!(told > 1000, "of {told} pairs something is known");
+        assert!(bounded > 1000, "{bounded} pairs have an interval");
     }
 }

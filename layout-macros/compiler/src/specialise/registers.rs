@@ -376,8 +376,8 @@ impl Evaluator<'_> {
                     return self.fail_help(
                         origin,
                         format!("a `let mut` array of elements that are {}", other.kind()),
-                        "numbers and truth values, and tuples and arrays of them, lie in registers; take views where \
-                         they are used",
+                        "a mutable array holds numbers, truth values, and tuples and arrays of them; \
+                         use views without storing them",
                     );
                 }
             };

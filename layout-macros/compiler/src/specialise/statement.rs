@@ -113,7 +113,7 @@ impl Evaluator<'_> {
             }
             Ast::While { condition, body } => self.while_loop(*condition, body, origin),
             Ast::Break | Ast::Continue if self.loops == 0 => {
-                self.fail(origin, "`break` and `continue` stand in a loop of the same function")
+                self.fail(origin, "`break` and `continue` must be in a loop of the same function")
             }
             Ast::Break => {
                 self.push(origin, StatementKind::Break);

@@ -16,7 +16,7 @@ const PURPOSES: [(&str, &str); 24] = [
         "Asynchronous copies of a thread",
         "copy_from_async copy_dram_to_sram_async async_copy_commit_group async_copy_wait_group async_copy_wait_all",
     ),
-    ("Where a thread stands", "lane_id warp_id warp_group cluster_rank"),
+    ("Position of a thread", "lane_id warp_id warp_group cluster_rank"),
     (
         "Waiting for others",
         "barrier sync_warp named_barrier named_barrier_arrive cluster_barrier grid_barrier",
@@ -117,7 +117,7 @@ fn page() -> String {
     }
     for word in Intrinsic::ALL.iter().filter(|word| word.form() != Form::Internal) {
         let count = named.iter().filter(|one| *one == word).count();
-        assert_eq!(count, 1, "`{}` stands in the page {count} times", word.name());
+        assert_eq!(count, 1, "`{}` occurs {count} times in the page", word.name());
     }
     page + include_str!("../../../../layout-core/src/lang/besides.md")
 }

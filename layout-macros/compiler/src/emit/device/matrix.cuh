@@ -1,7 +1,7 @@
 // Matrix products of a warpgroup (wgmma), stores of matrices (stmatrix), registers of a warpgroup (sm_90 and later: sm_90a).
 
-// Where a matrix lies in shared memory: bytes to its next columns and to its next eight rows, and the swizzle (1: over
-// 128 bytes, 2: over 64, 3: over 32).
+// The descriptor of a matrix in shared memory: bytes to its next columns and to its next eight rows, and the swizzle
+// (1: over 128 bytes, 2: over 64, 3: over 32).
 __device__ __forceinline__ unsigned long long matrix_descriptor(
     unsigned int shared, unsigned int leading, unsigned int stride, unsigned long long swizzle) {
     unsigned long long low = (shared & 0x3ffff) >> 4 | leading >> 4 << 16;
@@ -87,7 +87,7 @@ __device__ __forceinline__ unsigned int register_word(const void* first) {
     return *reinterpret_cast<const unsigned int*>(first);
 }
 
-// What makes the 32 bits of registers that begin at an element stands before this.
+// Orders this after what computes the 32 bits of registers that begin at an element.
 __device__ __forceinline__ void register_fence(void* first) {
     asm volatile("" : "+r"(*reinterpret_cast<unsigned int*>(first))::"memory");
 }

@@ -44,7 +44,7 @@ fn boxes() -> Vec<String> {
     for (doc, multicast, hinted) in [
         (format!("{to_shared}; it reports its bytes to the barrier."), false, false),
         (
-            "The same to every block of the cluster that the mask names, each told at its own barrier."
+            "The same to every block of the cluster that the mask names; the bytes are reported to each block's own barrier."
                 .to_owned(),
             true,
             false,

@@ -48,7 +48,7 @@ pub(in super::super) fn flags() -> Vec<String> {
             ["", "gpu"],
             [
                 "An element as it is in memory now.",
-                "The same; what stands after it sees what was written before the release that wrote the value.",
+                "The same; what follows it sees what was written before the release that wrote the value.",
                 "Writes an element.",
                 "The same, after all that this thread did before.",
             ],
@@ -57,7 +57,7 @@ pub(in super::super) fn flags() -> Vec<String> {
             ["_block", "cta"],
             [
                 "An element as it is now; undivided between the threads of the block.",
-                "The same; what stands after it sees what a thread of the block wrote before the release that wrote the value.",
+                "The same; what follows it sees what a thread of the block wrote before the release that wrote the value.",
                 "Writes an element, undivided between the threads of the block.",
                 "The same, after all that this thread did before, for the threads of the block.",
             ],
@@ -66,7 +66,7 @@ pub(in super::super) fn flags() -> Vec<String> {
             ["_system", "sys"],
             [
                 "An element as it is now; undivided between the threads of the system, the host included.",
-                "The same; what stands after it sees what a thread of the system, the host included wrote before the release that wrote the value.",
+                "The same; what follows it sees what a thread of the system, the host included, wrote before the release that wrote the value.",
                 "Writes an element, undivided between the threads of the system, the host included.",
                 "The same, after all that this thread did before, for the threads of the system, the host included.",
             ],
