@@ -47,7 +47,7 @@ pub fn complement(layout: &Layout, cotarget: i64) -> Result<Layout, LayoutError>
     let (mut rest, mut span, mut whole) = (Vec::with_capacity(8), 1_i64, true);
     for mode in &modes {
         if mode.stride < span {
-            let detail = format!("mode {}:{} lies over modes that reach {span}", mode.shape, mode.stride);
+            let detail = format!("mode {}:{} overlaps smaller modes of span {span}", mode.shape, mode.stride);
             return Err(LayoutError::NotInjective { operation: NAME, layout: layout.to_string(), detail });
         }
         rest.push(Mode { shape: mode.stride / span, stride: span });

@@ -110,7 +110,10 @@ pub fn left_inverse(layout: &Layout) -> Result<Layout, LayoutError> {
             None => (most, end == Some(step)),
         };
         if digit >= mode.shape && !last {
-            return refuse(format!("mode {}:{stride} lies over modes that reach {reach}", mode.shape));
+            return refuse(format!(
+                "mode {}:{stride} overlaps smaller modes, which reach {reach}",
+                mode.shape
+            ));
         }
         // Bounded by the cosize.
         reach += stride * (mode.shape - 1);

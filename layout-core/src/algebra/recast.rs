@@ -56,7 +56,7 @@ pub fn upcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
         within.map(|mode| (mode.shape.min(count / mode.stride.abs()) - 1).max(0) * mode.stride.abs()).sum();
     if reach >= count {
         let help = format!(
-            "several modes of {layout} lie within one unit of {count}; coalesce them, or slice one off"
+            "several modes of {layout} are within one unit of {count}; coalesce them, or slice one off"
         );
         return Err(LayoutError::Carry { operation: "upcast", border: count, reach, help });
     }
@@ -104,7 +104,7 @@ pub fn downcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
     });
     if !found {
         return refuse(format!(
-            "{layout} has no mode of stride 1, whose elements lie side by side; append one"
+            "{layout} has no mode of stride 1, whose elements are contiguous; append one"
         ));
     }
     if !whole {

@@ -1,7 +1,7 @@
 //! `ldmatrix` and `stmatrix`: 8 x 8 matrices of 16-bit elements between shared memory and the registers of a warp.
 //!
 //! Law: both layouts take (thread, value) to `column + 8 * row + 64 * matrix`. `registers` meets each element exactly
-//! once; `rows` has the row that each thread gives the address of, threads beyond the last row standing still.
+//! once; `rows` holds the row whose address each thread supplies; its mode of threads beyond the last row has stride 0.
 //!
 //! ```text
 //! registers, plain:       thread t has row t/4, columns 2*(t%4) and the next, of each matrix
@@ -17,7 +17,7 @@ use crate::{Layout, LayoutError};
 /// use layout_core::{Layout, algebra::composition};
 /// use layout_core::atoms::{MatrixCopy, MmaAtom};
 ///
-/// // Four matrices, 2 x 2 over the 16 x 16 tile, are the A of m16n8k16: matrix 1 lies below matrix 0.
+/// // Four matrices, 2 x 2 over the 16 x 16 tile, are the A of m16n8k16: matrix 1 is below matrix 0.
 /// let copy = MatrixCopy::ldmatrix(4, false)?;
 /// let tile = Layout::new((8, 8, (2, 2)), (16, 1, (8, 128)))?; // (column, row, matrix) to the index in A
 /// assert!(composition(&tile, &copy.registers)?.same_function(&MmaAtom::m16n8k16_f16()?.a));

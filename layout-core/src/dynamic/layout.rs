@@ -175,7 +175,7 @@ impl DynamicLayout {
                 (Node::Leaf(Some(at)), Some(Node::Leaf(mode))) => {
                     if !(0..mode.shape.least()).contains(at) {
                         return refuse(format!(
-                            "{at} is not known to lie in 0..{}; promise a larger divisor, or slice after bind",
+                            "{at} is not known to be in 0..{}; promise a larger divisor, or slice after bind",
                             mode.shape
                         ));
                     }
@@ -186,7 +186,9 @@ impl DynamicLayout {
                 }
                 (Node::Leaf(Some(0)), Some(_)) => position += subtree_len(&nodes[position..]),
                 (Node::Leaf(Some(at)), Some(_)) => {
-                    return refuse(format!("{at} stands over several extents of {self}; give each its own"));
+                    return refuse(format!(
+                        "{at} selects from several extents of {self}; give each its own coordinate"
+                    ));
                 }
                 _ => {
                     let left = pattern.map(|part| part.unwrap_or(0)).to_string();

@@ -249,7 +249,7 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Loads an element likewise (`ld.acquire`). Where it reads what a [`store_release`](Atomic::store_release) of any
+    /// Loads an element with acquire order (`ld.acquire`). Where it reads what a [`store_release`](Atomic::store_release) of any
     /// block wrote, this thread sees from here on all that the other thread did before it.
     ///
     /// `while flags.load_acquire([i]) == 0 {}` waits for another block. The GPU starts blocks in no promised order and runs
@@ -308,12 +308,12 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Stores an element likewise (`st.release`), after all that this thread did before. What other threads of the block
-    /// did is before it where a [`barrier`](super::barrier) is between.
+    /// Stores an element with release order (`st.release`): after all that this thread did before. What other threads of the
+    /// block did happens before it where a [`barrier`](super::barrier) separates them.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
-    /// // Block 1 waits for the sum of block 0, the tickets telling which block came first.
+    /// // The second block waits for the value of the first; a ticket says which block is first.
     /// #[tiled_kernel(block = [1], grid = [2])]
     /// fn chain(flags: &mut LayoutTensor<i32, RowMajor<3>>, y: &mut LayoutTensor<i32, RowMajor<2>>) {
     ///     let ticket = flags.atomic_add([2], 1) as usize;
@@ -346,7 +346,7 @@ pub trait Atomic: Tensor {
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
     /// #[tiled_kernel(block = [64], grid = [1])]
-    /// fn told(flags: &mut LayoutTensor<i32, RowMajor<1>>, y: &mut LayoutTensor<i32, RowMajor<2>>) {
+    /// fn signal(flags: &mut LayoutTensor<i32, RowMajor<1>>, y: &mut LayoutTensor<i32, RowMajor<2>>) {
     ///     if thread_idx.x == 0 {
     ///         y[[0]] = 5;
     ///         flags.block_scope().store_release([0], 1);
@@ -358,7 +358,7 @@ pub trait Atomic: Tensor {
     /// }
     /// # let device = Device::simulator();
     /// let (mut flags, mut y) = (device.zeros::<i32, 1>([1])?, device.zeros::<i32, 1>([2])?);
-    /// told::launch(&device.stream(), &mut flags, &mut y)?;
+    /// signal::launch(&device.stream(), &mut flags, &mut y)?;
     /// assert_eq!(y.download()?, [5, 6]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```

@@ -147,7 +147,7 @@ of_extents! {
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
-/// // The threads that share a copy stand 2 by 4.
+/// // The threads that share a copy form a 2 x 4 grid.
 /// #[tiled_kernel(block = [8], grid = [1])]
 /// fn copy(x: &LayoutTensor<i32, RowMajor<2, 4>>, y: &mut LayoutTensor<i32, RowMajor<2, 4>>) {
 ///     let threads = row_major([2, 4]);
@@ -205,7 +205,7 @@ pub fn col_major<I: Integer, const R: usize>(_shape: [I; R]) -> Layout {
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
-/// // Rows of 33 words: a column lies in 32 different banks.
+/// // Rows of 33 words: a column occupies 32 different banks.
 /// #[tiled_kernel(block = [32], grid = [1])]
 /// fn columns(y: &mut LayoutTensor<f32, RowMajor<32>>) {
 ///     let mut tile = shared::<f32>(layout([32, 32], [33, 1]));
@@ -230,7 +230,7 @@ impl Layout {
     ///
     /// ```
     /// # use layout_cuda::{Device, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
-    /// // Vectors of four down a column: each lies in its row's own way, so that no two meet in a bank.
+    /// // Vectors of four down a column: each row permutes its vectors differently, so no two of a column share a bank.
     /// #[tiled_kernel(SWIZZLE = [true, false], block = [8], grid = [1])]
     /// fn column(x: &LayoutTensor<f32, RowMajor<8, 32>>, y: &mut LayoutTensor<f32, RowMajor<8, 4>>) {
     ///     let plain = row_major([8, 32]);

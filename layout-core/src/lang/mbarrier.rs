@@ -187,21 +187,21 @@ impl Mbarrier {
     /// # use layout_cuda::{Device, tiled_kernel};
     /// // Block 0 waits until block 1 of its cluster has arrived at its barrier.
     /// #[tiled_kernel(arch = "sm_90a", block = [1], cluster = [2], grid = [2])]
-    /// fn tell(y: &mut LayoutTensor<i32, RowMajor<2>>) {
-    ///     let told = mbarriers(1, 1);
+    /// fn signal(y: &mut LayoutTensor<i32, RowMajor<2>>) {
+    ///     let arrived = mbarriers(1, 1);
     ///     cluster_barrier();
     ///     if cluster_rank() == 1 {
     ///         y[[1]] = 1;
-    ///         told.at(0).arrive_remote(0);
+    ///         arrived.at(0).arrive_remote(0);
     ///     } else {
-    ///         told.at(0).wait(0);
+    ///         arrived.at(0).wait(0);
     ///         y[[0]] = 1;
     ///     }
     ///     cluster_barrier();
     /// }
     /// # let device = Device::simulator();
     /// let mut y = device.zeros::<i32, 1>([2])?;
-    /// tell::launch(&device.stream(), &mut y)?;
+    /// signal::launch(&device.stream(), &mut y)?;
     /// assert_eq!(y.download()?, [1, 1]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```

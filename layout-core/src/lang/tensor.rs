@@ -202,7 +202,7 @@ pub trait Tensor {
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
-    /// // Beyond the end lies what no maximum is.
+    /// // Elements past the end read as -1e30, so they do not change the maximum.
     /// #[tiled_kernel(block = [32], grid = [1])]
     /// fn most<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<1>>) {
     ///     let own = x.tile([32], [0]).pad(-1e30)[[thread_idx.x]];

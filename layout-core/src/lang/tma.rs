@@ -14,7 +14,7 @@ use super::view::Write;
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
-/// // Two of four rows lie beyond the tensor: they are zeros, and their bytes count.
+/// // Two of four rows are outside the tensor: they are zeros, and their bytes count.
 /// #[tiled_kernel(arch = "sm_90a", block = [32], grid = [1])]
 /// fn load(x: &LayoutTensor<f32, RowMajor<2, 32>>, y: &mut LayoutTensor<f32, RowMajor<4, 32>>) {
 ///     let mut tile = shared::<f32>(row_major([4, 32]));

@@ -277,7 +277,7 @@ impl Distributed {
         let mut beyond = 1_i64;
         for (stride, extent) in modes {
             if stride < beyond {
-                let detail = format!("the mode of stride {stride} lies over modes that reach {beyond}");
+                let detail = format!("the mode of stride {stride} overlaps smaller modes of span {beyond}");
                 let layout = memory.to_string();
                 return Err(LayoutError::NotInjective { operation: NAME, layout, detail });
             }

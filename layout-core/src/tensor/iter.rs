@@ -32,9 +32,8 @@ impl View {
 
     /// The error for an element that is masked.
     pub(crate) fn masked_at(&self, coord: &IntTuple) -> LayoutError {
-        let detail = format!(
-            "element {coord} lies past the end of its tensor; use `load_part`, or check `valid_shape`"
-        );
+        let detail =
+            format!("element {coord} is past the end of its tensor; use `load_part`, or check `valid_shape`");
         LayoutError::Unsupported { operation: "tensor", detail }
     }
 }
