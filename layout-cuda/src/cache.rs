@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_is_told() {
+    fn a_folder_that_cannot_be_written_is_reported() {
         let folder = TestFolder::new("unwritable");
         let file = folder.path().join("file");
         fs::write(&file, b"in the way").expect("written");

@@ -175,7 +175,7 @@ mod tests {
     use crate::test_folder::TestFolder;
 
     #[test]
-    fn every_subject_is_told() {
+    fn every_subject_is_reported() {
         let report = doctor();
         let text = report.to_string();
         for subject in ["driver   ", "NVRTC    ", "cache    ", "device   "] {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_with_the_way_to_it() {
+    fn what_is_missing_is_reported_with_its_remedy() {
         let report = Diagnosis {
             driver: Err(driver::DriverError::Missing { why: "no such file".into() }.into()),
             visible: None,

@@ -342,9 +342,9 @@ impl Ready {
 fn exec_update(ready: &Ready, driver: &Driver) -> Result<bool> {
     let Some(graph) = &driver.graph else { return Ok(false) };
     check("cuCtxSetCurrent", ready.stream.context().bind_to_thread())?;
-    let mut told = std::mem::MaybeUninit::uninit();
-    // SAFETY: both graphs are live, the pointer is to room for what the driver reports, which nobody reads.
-    let updated = unsafe { sys::cuGraphExecUpdate_v2(ready.exec.0, graph.0, told.as_mut_ptr()) };
+    let mut result = std::mem::MaybeUninit::uninit();
+    // SAFETY: both graphs are live, the pointer is to room for the driver's result, which is not read.
+    let updated = unsafe { sys::cuGraphExecUpdate_v2(ready.exec.0, graph.0, result.as_mut_ptr()) };
     match updated {
         sys::CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE => Ok(false),
         other => check("cuGraphExecUpdate", other.result()).map(|()| true).map_err(Error::from),

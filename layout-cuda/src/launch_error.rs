@@ -209,7 +209,7 @@ impl fmt::Display for LaunchError {
             ),
             LaunchError::OtherDevice { kernel, argument, tensor, stream } => write!(
                 f,
-                "kernel `{kernel}`: argument {argument} lies on {tensor}, the stream is of {stream}; download it and \
+                "kernel `{kernel}`: argument {argument} is on {tensor}, the stream is of {stream}; download it and \
                  upload it there"
             ),
             LaunchError::ReadOnly { kernel, argument } => write!(

@@ -144,7 +144,7 @@ fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
     let slow = source("asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\")");
     let family = on_simulator().family(scale_add(), None, &[]).expect("the kernel");
     let folder = TestFolder::new("slow");
-    // From the cache the same is told.
+    // The second error comes from the cache and is the same.
     for _ in 0..2 {
         let built = family.compile_text(&slow, &[], "sm_90a", &Cache::at(folder.path()));
         let error =
@@ -156,7 +156,7 @@ fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
 }
 
 #[test]
-fn what_nvrtc_refuses_is_told_with_the_rust_line() {
+fn what_nvrtc_refuses_is_reported_with_the_rust_line() {
     let family = on_simulator().family(scale_add(), None, &[]).expect("the kernel");
     let error = family.compile_text(&source("oops"), &[], "sm_80", &Cache::off()).expect_err("oops");
     let Error::Launch(LaunchError::Compile { log, .. }) = &error else {
@@ -292,7 +292,7 @@ fn tensors_of_another_device() {
 }
 
 #[test]
-fn prepared_kernels_tell_what_they_use() {
+fn prepared_kernels_report_their_resources() {
     for device in devices() {
         let prepared = prepare(scale_add(), &device, None, Promises::USUAL).expect("a kernel");
         assert_eq!(prepared.promises(), Promises::USUAL);

@@ -107,7 +107,7 @@ impl fmt::Display for TensorError {
             ),
             TensorError::OtherDevice { tensor, stream } => write!(
                 f,
-                "the tensor lies on {tensor}, the stream is of {stream}; download it and upload it there"
+                "the tensor is on {tensor}, the stream is of {stream}; download it and upload it there"
             ),
         }
     }
@@ -604,12 +604,12 @@ mod tests {
             let rows = device.zeros::<u8, 2>([3, 4]).expect("a tensor");
             let columns = device.upload_strided(&[0u8; 12], [3, 4], [1, 3]).expect("a tensor");
             for mut other in [device.zeros::<u8, 2>([4, 3]).expect("a tensor"), columns] {
-                let error = other.copy_from(&rows).expect_err("they lie otherwise");
+                let error = other.copy_from(&rows).expect_err("the strides differ");
                 assert!(matches!(error, Error::Tensor(TensorError::Unlike { .. })), "{error}");
             }
             // Strides of modes that do not step, and elements behind the last.
             let mut row = device.upload_strided(&[0u8; 4], [1, 4], [9, 1]).expect("a tensor");
-            row.copy_from(&device.zeros([1, 4]).expect("a tensor")).expect("they lie alike");
+            row.copy_from(&device.zeros([1, 4]).expect("a tensor")).expect("the layouts are equal");
             let mut padded = device.upload_strided(&[0u8; 13], [3, 4], [4, 1]).expect("a tensor");
             let error = padded.copy_from(&rows).expect_err("one too few");
             assert!(matches!(error, Error::Tensor(TensorError::Length { .. })), "{error}");

@@ -50,7 +50,7 @@ fn every_variant_has_a_row_for_each_architecture() {
 }
 
 #[test]
-fn what_exceeds_a_budget_is_told_by_variant() {
+fn what_exceeds_a_budget_is_reported_by_variant() {
     let table = check_all(&[&hungry::DEFINITION, &ones::DEFINITION], &["sm_80"]).expect("NVRTC");
     let over = table.over(Budget::new());
     assert!(!over.is_empty() && over.iter().all(|line| line.starts_with("`hungry_COUNT128")), "{over:#?}");

@@ -44,7 +44,7 @@ fn axpy<const N: usize>(a: f32, x: &LayoutTensor<f32, RowMajor<N>>, y: &mut Layo
 }
 
 #[test]
-fn a_wrong_bound_is_told_at_the_smallest_size() {
+fn a_wrong_bound_is_reported_at_the_smallest_size() {
     let reference = |case: &mut Case<'_>| {
         let (a, x, y) = (case.scalar("a"), case.input("x"), case.input("y"));
         case.expect("y", |[i]| Sum::from(y[[i]]) + a * x[[i]]);

@@ -82,7 +82,7 @@ fn an_older_bundle_is_noticed() {
 }
 
 #[test]
-fn what_cannot_be_made_is_told() {
+fn what_cannot_be_made_is_reported() {
     assert!(matches!(Recipe::new(&["sm_80", "compute_90"]), Err(BundleError::Arch(_))));
     let set = layout_compiler::ParamSet::default().with("WARPS", ParamValue::Int(4));
     let error =

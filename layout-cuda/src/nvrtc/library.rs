@@ -173,7 +173,7 @@ impl Nvrtc {
         let status = unsafe { (self.table.cubin_size)(program.program, &mut size) };
         self.check("nvrtcGetCUBINSize", status)?;
         let mut cubin = vec![0u8; size];
-        // SAFETY: the buffer has the size that NVRTC has just told.
+        // SAFETY: the buffer has the size that NVRTC has just returned.
         let status = unsafe { (self.table.cubin)(program.program, cubin.as_mut_ptr().cast()) };
         self.check("nvrtcGetCUBIN", status)?;
         Ok(Compiled { cubin, resources: resources::parse(&log), log })
@@ -207,7 +207,7 @@ impl Nvrtc {
         let status = unsafe { (self.table.ptx_size)(program.program, &mut size) };
         self.check("nvrtcGetPTXSize", status)?;
         let mut ptx = vec![0u8; size];
-        // SAFETY: the buffer has the size that NVRTC has just told.
+        // SAFETY: the buffer has the size that NVRTC has just returned.
         let status = unsafe { (self.table.ptx)(program.program, ptx.as_mut_ptr().cast()) };
         self.check("nvrtcGetPTX", status)?;
         while ptx.last() == Some(&0) {
@@ -275,7 +275,7 @@ impl Nvrtc {
         let status = unsafe { (self.table.log_size)(program.program, &mut size) };
         self.check("nvrtcGetProgramLogSize", status)?;
         let mut log = vec![0u8; size];
-        // SAFETY: the buffer has the size that NVRTC has just told.
+        // SAFETY: the buffer has the size that NVRTC has just returned.
         let status = unsafe { (self.table.log)(program.program, log.as_mut_ptr().cast()) };
         self.check("nvrtcGetProgramLog", status)?;
         while log.last() == Some(&0) {

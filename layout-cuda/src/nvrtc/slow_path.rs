@@ -57,7 +57,7 @@ impl fmt::Display for SlowReason {
             ),
             SlowReason::Stack { bytes } => write!(
                 f,
-                "{bytes} bytes a thread lie in local memory; index registers by what is known at compile time (`unroll`)"
+                "{bytes} bytes a thread are in local memory; index registers by what is known at compile time (`unroll`)"
             ),
             SlowReason::Warning { code, text } => write!(f, "C{code}: {text}"),
         }
@@ -90,10 +90,10 @@ pub fn slow_paths(
     if list.is_empty() {
         return Vec::new();
     }
-    let told = nvrtc().and_then(|nvrtc| nvrtc.ptx_with_lines(text, arch, flags)).ok();
-    let told = told.map(|(ptx, log)| (ptx, reasons(&Compiled { log, ..compiled.clone() })));
+    let second = nvrtc().and_then(|nvrtc| nvrtc.ptx_with_lines(text, arch, flags)).ok();
+    let second = second.map(|(ptx, log)| (ptx, reasons(&Compiled { log, ..compiled.clone() })));
     let same = |again: &[(SlowReason, usize)]| again.iter().map(|(r, _)| r).eq(list.iter().map(|(r, _)| r));
-    match told.filter(|(_, again)| same(again)) {
+    match second.filter(|(_, again)| same(again)) {
         Some((ptx, again)) => {
             list = again;
             let ptx: Vec<&str> = ptx.lines().collect();
@@ -144,7 +144,7 @@ fn reasons(compiled: &Compiled) -> Vec<(SlowReason, usize)> {
     list
 }
 
-/// The line of the text that a reason is about, 0 for the whole kernel. `at` is the line of the PTX that the log told.
+/// The line of the text that a reason is about, 0 for the whole kernel. `at` is the line of the PTX that the log names.
 fn place(reason: &SlowReason, at: usize, text: &str, ptx: &[&str], lines: &[u32]) -> usize {
     let in_body = |(number, line): (usize, &str), words: &[&str]| {
         let known = lines.is_empty() || lines.get(number).is_some_and(|rust| *rust != 0);

@@ -79,7 +79,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// A launch on the simulator with what it told.
+/// A launch on the simulator with its report.
 #[derive(Clone, Copy, Debug)]
 pub struct Launched<'a> {
     /// The kernel.

@@ -26,8 +26,8 @@ use crate::view::{TensorView, TensorViewMut};
 
 /// How many different numbers a tensor holds at most; its elements are drawn from so many.
 const POOL: usize = 512;
-/// How many wrong elements of a tensor are told.
-const TOLD: usize = 4;
+/// How many wrong elements of a tensor are reported.
+const REPORTED: usize = 4;
 
 /// What the arguments hold at some sizes, and what they are to hold afterwards, once that was asked.
 pub(super) struct Shape {
@@ -177,7 +177,7 @@ impl Trial<'_> {
             None => values[*place].bits != after[*place].bits,
         };
         let places: Vec<usize> = (0..after.len()).filter(wrong).collect();
-        let told = |place: &usize| {
+        let wrong_element = |place: &usize| {
             let mut at = vec![0; shape.len()];
             let mut rest = *place;
             for mode in (0..shape.len()).rev() {
@@ -185,12 +185,12 @@ impl Trial<'_> {
                 rest /= shape[mode];
             }
             let (wanted, bound) = match expected {
-                Some(sums) => (sums[*place].told(), sums[*place].bound(*elem, relative)),
+                Some(sums) => (sums[*place].text(), sums[*place].bound(*elem, relative)),
                 None => (format!("{}, which it was before", number_of(values[*place])), 0.0),
             };
             WrongElement { at, found: number_of(after[*place]), wanted, bound }
         };
-        let first = places.iter().take(TOLD).map(told).collect();
+        let first = places.iter().take(REPORTED).map(wrong_element).collect();
         (!places.is_empty()).then(|| WrongTensor {
             name: name.clone(),
             count: places.len(),

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beside_the_elements_is_watched() {
+    fn writes_next_to_the_elements_are_found() {
         let layout = Layout::new(PlanLayout::Contiguous(1), &[2, 3], Elem::I16, true);
         let values: Vec<Constant> = (1..=6).filter_map(|i| Constant::integer(Elem::I16, i)).collect();
         let device = Device::simulator();

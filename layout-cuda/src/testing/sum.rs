@@ -44,8 +44,8 @@ impl Sum {
         self.depth
     }
 
-    /// The value in words.
-    pub(super) fn told(&self) -> String {
+    /// The value as text.
+    pub(super) fn text(&self) -> String {
         match self.value {
             Number::Whole(value) => value.to_string(),
             Number::Float(_) => self.value().to_string(),
