@@ -116,7 +116,7 @@ def _half_of_l2(device: torch.device) -> int:
 
 @functools.cache
 def _attention_of(dtype: torch.dtype, d: int, causal: bool, in_pairs: bool, device: torch.device):
-    """The kernel, and of the device what stands for ends of sequences that are not packed, and makes logarithms."""
+    """The kernel, an empty tensor in place of sequence ends, and an empty float32 tensor that logarithms are allocated by."""
     if dtype not in _ELEMENTS:
         raise TypeError(f"attention takes bfloat16 and float16, not {dtype}")
     keys, consumers = _TILES.get(d, (64, 2))
@@ -212,7 +212,7 @@ def attention(
 ) -> torch.Tensor:
     """``softmax(scale q kᵀ) v`` of (batch, heads, places, d); heads of q may share those of k and v. Hopper.
 
-    ``scale`` is 1 / sqrt(d) without it. The elements of a head are contiguous, the other modes lie in any order. A gradient is of heads
+    ``scale`` is 1 / sqrt(d) without it. The elements of a head are contiguous, the other modes have any order. A gradient is of heads
     of up to 128 elements; sums for `q` are added in an open order, so its last bits may differ from run to run.
     """
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale

@@ -26,7 +26,7 @@ def test_rms_norm(shape, dtype, bound):
     np.testing.assert_allclose(out, expected, rtol=bound, atol=bound)
 
 
-def test_what_does_not_fit_is_told():
+def test_arguments_that_do_not_fit_are_refused():
     x, weight, scale = np.ones((2, 8), np.float32), np.ones(8, np.float32), np.ones(2, np.float32)
 
     def refused(error, words, *arguments, **parameters):
@@ -40,7 +40,7 @@ def test_what_does_not_fit_is_told():
     refused(ValueError, "`x` is of f64 and `weight` of f32", x.astype(np.float64), weight, out, scale, 1e-6)
     refused(ValueError, "`weight` is of f64 and `x` of f32", x, weight.astype(np.float64), out, scale, 1e-6)
     refused(TypeError, "DLPack's code 5", x.astype(np.complex64), weight, out, scale, 1e-6)
-    refused(ValueError, "writes `out`, which lies where `x` does", x, weight, x, scale, 1e-6)
+    refused(ValueError, "writes `out`, which overlaps `x`", x, weight, x, scale, 1e-6)
     refused(TypeError, "epsilon: ", x, weight, out, scale, "small")
     refused(TypeError, "no parameter `BLOCK`; it has T, SCALED, THREADS", x, weight, out, scale, 1e-6, BLOCK=1)
     refused(TypeError, "`f31` is none of", x, weight, out, scale, 1e-6, T="f31")

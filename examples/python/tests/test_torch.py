@@ -92,7 +92,7 @@ def test_gradients_of_attention_are_those_of_torch(device, causal, dtype, bound)
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_gradients_of_attention_that_lie_otherwise(device):
+def test_gradients_of_attention_with_other_strides(device):
     generator = torch.Generator().manual_seed(5)
     q, k, v = [torch.randn((2, 1, 9, 64), generator=generator).to(device, torch.bfloat16) for _ in range(3)]
     q.requires_grad_(), v.requires_grad_()

@@ -72,13 +72,13 @@ impl fmt::Display for DlpackError {
             }
             DlpackError::Device { tensor: (kind, number), stream } => write!(
                 f,
-                "it lies on device {number} of kind {kind} (1 is the CPU, 2 CUDA), and the stream is of {stream}; take a stream of \
+                "it is on device {number} of kind {kind} (1 is the CPU, 2 CUDA), and the stream is of {stream}; take a stream of \
                  its device, or of the simulator for the CPU"
             ),
-            DlpackError::ReadOnly => f.write_str("its owner lets nobody write it; make a copy there"),
+            DlpackError::ReadOnly => f.write_str("its owner made it read-only; make a copy there"),
             DlpackError::Overlaps { shape, strides } => write!(
                 f,
-                "of shape {shape:?} and strides {strides:?} several elements may lie in one place; make a copy there to write it"
+                "of shape {shape:?} and strides {strides:?} several elements may have one address; make a copy there to write it"
             ),
             DlpackError::Tensor(error) => error.fmt(f),
         }

@@ -15,7 +15,7 @@ use std::fmt;
 pub struct Imported<M: ManagedTensorBase> {
     memory: Memory,
     described: Described,
-    /// The last field: the memory above is let go before its owner is told.
+    /// The last field: it is dropped after the memory above, so the owner's deleter runs last.
     tensor: Managed<M>,
 }
 

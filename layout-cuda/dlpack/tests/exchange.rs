@@ -127,7 +127,7 @@ fn kernels_run_on_others_memory() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_and_given_back() {
+fn a_tensor_that_does_not_fit_is_refused_and_given_back() {
     let (stream, alive) = (Device::simulator().stream(), Arc::new(AtomicI64::new(0)));
     // SAFETY: nobody else has it; the layouts that reach outside are refused.
     let taken =

@@ -20,7 +20,7 @@ impl<F: FnMut(u64, u64)> Progress for F {
     }
 }
 
-/// Nobody is told.
+/// Reports no progress.
 pub(crate) fn silent() -> impl Progress {
     |_, _| {}
 }

@@ -174,7 +174,7 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn progress_is_told() {
+fn progress_is_reported() {
     let stream = Device::simulator().stream();
     let file = Temporary::new("progress");
     let text = "{'descr': '|u1', 'fortran_order': False, 'shape': (67108869,), }";
@@ -183,11 +183,11 @@ fn progress_is_told() {
     // The elements are a hole of the file.
     let open = std::fs::OpenOptions::new().write(true).open(&file.0).expect("the file");
     open.set_len(head.len() as u64 + (64 << 20) + 5).expect("longer");
-    let mut told = vec![];
-    let mut progress = |moved: u64, total: u64| told.push((moved, total));
+    let mut reported = vec![];
+    let mut progress = |moved: u64, total: u64| reported.push((moved, total));
     Npy::open(&file.0).expect("a file").load_telling::<u8, 1>(&stream, &mut progress).expect("a tensor");
     let total = (64 << 20) + 5;
-    assert_eq!(told, [(0, total), (64 << 20, total), (total, total)]);
+    assert_eq!(reported, [(0, total), (64 << 20, total), (total, total)]);
 }
 
 /// What another process does to a file while it is open is an error, or other elements.

@@ -102,7 +102,7 @@ impl Board {
         self.news.notify_all();
     }
 
-    /// Notes that somebody was turned away, and why: who misses a rank is told.
+    /// Records why a connection was refused: the error for a missing rank names these reasons.
     pub(crate) fn turned_away(&self, why: String) {
         let mut state = self.lock();
         // A few are enough to see what is wrong, however many come.

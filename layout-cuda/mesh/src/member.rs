@@ -792,7 +792,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_of_another_place_is_told() {
+    fn memory_of_another_place_is_reported() {
         let gpu = |ordinal, context| Home::Gpu { ordinal, context };
         let own = gpu(0, 7);
         let cases = [
@@ -809,8 +809,8 @@ mod tests {
             (Home::Host, [Home::Host, own], Some("the target is on GPU 0; the stream is on the host")),
         ];
         for (stream, [source, target], why) in cases {
-            let told = stream.misplaced([("the source", source), ("the target", target)]);
-            assert_eq!(told.as_deref(), why);
+            let misplaced = stream.misplaced([("the source", source), ("the target", target)]);
+            assert_eq!(misplaced.as_deref(), why);
         }
     }
 }

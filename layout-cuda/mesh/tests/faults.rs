@@ -7,7 +7,7 @@ use processes::summed;
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_rank_that_fails_or_panics_is_told() {
+fn a_rank_that_fails_or_panics_is_reported() {
     let world = World::simulators(3).expect("a world");
     let fails: fn(&Member) -> Result<f32> = |_| Err(MeshError::Broken { by: "the disk is full".into() });
     let panics: fn(&Member) -> Result<f32> = |_| std::panic::resume_unwind(Box::new("planted"));
@@ -48,7 +48,7 @@ fn a_rank_that_stalls_is_late() {
 }
 
 #[test]
-fn without_nccl_the_way_to_it_is_told() {
+fn without_nccl_the_error_says_how_to_get_it() {
     let error = MeshError::NoNccl { searched: vec!["some/lib".into()], refused: vec![] }.to_string();
     assert!(
         error.contains("no NCCL in 1 folders") && error.contains("pip install nvidia-nccl-cu13"),

@@ -6,7 +6,7 @@
 mod processes;
 
 use layout_mesh::{Member, MeshError, Reduction, Result};
-use processes::{port, process, process_with, simulators, summed, told};
+use processes::{port, process, process_with, simulators, summed, variables};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -181,7 +181,7 @@ fn strangers_without_number_delay_nobody() {
     }
     let count = std::env::var("MESH_STRANGERS").ok().and_then(|count| count.parse().ok()).unwrap_or(300);
     let port = port();
-    let job = |rank| process_with(told(rank, 3, port), &[("LAYOUT_MESH_TOKEN", "of this world")]);
+    let job = |rank| process_with(variables(rank, 3, port), &[("LAYOUT_MESH_TOKEN", "of this world")]);
     let wrong = greeting(1, 3).whole();
     let says: [&[u8]; 8] = [
         b"",
@@ -233,7 +233,7 @@ fn a_token_is_the_same_on_all_ranks() {
     for (first, second) in cases {
         let port = port();
         let world = |rank, token| {
-            let world = process_with(told(rank, 2, port), &[("LAYOUT_MESH_TOKEN", token)]);
+            let world = process_with(variables(rank, 2, port), &[("LAYOUT_MESH_TOKEN", token)]);
             world.map(|world| world.limit(Duration::from_millis(500)))
         };
         let errors: Vec<String> = std::thread::scope(|scope| {
@@ -247,9 +247,9 @@ fn a_token_is_the_same_on_all_ranks() {
         assert!(errors.iter().all(|error| error.contains(why)), "{first:?} and {second:?}: {errors:?}");
     }
     let port = port();
-    let world = |rank| process_with(told(rank, 2, port), &[("LAYOUT_MESH_TOKEN", "a secret")]);
+    let world = |rank| process_with(variables(rank, 2, port), &[("LAYOUT_MESH_TOKEN", "a secret")]);
     assert!(!format!("{:?} {}", world(0), world(0).expect("a world")).contains("secret"));
-    let long = process_with(told(0, 2, port), &[("LAYOUT_MESH_TOKEN", &"x".repeat(1025))]);
+    let long = process_with(variables(0, 2, port), &[("LAYOUT_MESH_TOKEN", &"x".repeat(1025))]);
     assert!(long.expect_err("too long").to_string().contains("LAYOUT_MESH_TOKEN"));
 }
 

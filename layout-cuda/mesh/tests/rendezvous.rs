@@ -4,7 +4,7 @@
 mod processes;
 
 use layout_mesh::{Member, MeshError, Result, World};
-use processes::{port, process, process_with, simulators, summed, told};
+use processes::{port, process, process_with, simulators, summed, variables};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -49,7 +49,7 @@ fn a_port_that_is_taken_for_a_moment_is_waited_for() {
 }
 
 #[test]
-fn a_mistake_is_told_across_processes() {
+fn a_mistake_is_reported_across_processes() {
     if !simulators() {
         return eprintln!("skipped: processes have a GPU each here; the benchmark runs them");
     }
@@ -68,7 +68,7 @@ fn a_mistake_is_told_across_processes() {
 }
 
 #[test]
-fn who_is_not_met_is_told() {
+fn a_missing_rank_is_named() {
     let nobody = process(1, 2, port()).expect("a world").limit(Duration::from_millis(200));
     let error = nobody.run(summed).expect_err("nobody listens");
     // With one GPU there is none for the second process, which is reported first.
@@ -102,7 +102,7 @@ fn an_address_of_version_six_is_one() {
     }
     for host in ["::1", "[::1]", "localhost"] {
         let port = port();
-        let worlds = (0..2).map(|rank| process_with(told(rank, 2, port), &[("MASTER_ADDR", host)]));
+        let worlds = (0..2).map(|rank| process_with(variables(rank, 2, port), &[("MASTER_ADDR", host)]));
         assert!(all(worlds.collect()).iter().all(|sum| *sum == Ok(3.0)), "{host}");
     }
 }
@@ -146,13 +146,13 @@ fn strangers_delay_nobody() {
 }
 
 #[test]
-fn who_does_not_belong_here_is_told() {
+fn a_process_of_another_job_is_named() {
     if !simulators() {
         return eprintln!("skipped: processes have a GPU each here");
     }
     let short = |world: Result<World>| Ok(world?.limit(Duration::from_secs(3)));
     let port = [(); 3].map(|()| port());
-    let job = |rank, name| short(process_with(told(rank, 2, port[1]), &[("TORCHELASTIC_RUN_ID", name)]));
+    let job = |rank, name| short(process_with(variables(rank, 2, port[1]), &[("TORCHELASTIC_RUN_ID", name)]));
     // All three worlds at once: each waits for its limit.
     let worlds = [
         vec![short(process(0, 2, port[0])), short(process(1, 3, port[0]))],
@@ -174,7 +174,7 @@ fn who_does_not_belong_here_is_told() {
 }
 
 #[test]
-fn where_no_rank_answers_is_told_in_time() {
+fn an_address_without_an_answer_is_reported_in_time() {
     if !simulators() {
         return eprintln!("skipped: processes have a GPU each here");
     }
@@ -198,7 +198,7 @@ fn where_no_rank_answers_is_told_in_time() {
     ];
     for (host, port, why) in cases {
         let start = Instant::now();
-        let world = process_with(told(1, 2, 1), &[("MASTER_ADDR", host), ("MASTER_PORT", port)]);
+        let world = process_with(variables(1, 2, 1), &[("MASTER_ADDR", host), ("MASTER_PORT", port)]);
         let error = world.expect("a world").limit(Duration::from_millis(300)).run(summed);
         let error = error.expect_err("nobody is there").to_string();
         assert!(error.contains(why), "{host}:{port}: {error}");
@@ -230,7 +230,7 @@ fn one_world_after_the_other_has_the_port() {
 }
 
 #[test]
-fn a_panic_of_the_first_rank_is_told() {
+fn a_panic_of_the_first_rank_is_reported() {
     if !simulators() {
         return eprintln!("skipped: processes have a GPU each here");
     }
@@ -301,7 +301,7 @@ fn a_rank_of_another_process() {
 }
 
 #[test]
-fn a_process_that_is_killed_is_told() {
+fn a_process_that_is_killed_is_reported() {
     if !simulators() {
         return eprintln!("skipped: processes have a GPU each here; the benchmark runs them");
     }

@@ -137,7 +137,7 @@ impl Kernel {
                 others.filter(|(_, other)| other.as_ref().is_some_and(|other| own.meets(other)));
             if let Some((other, _)) = meeting.next() {
                 return Err(PyValueError::new_err(format!(
-                    "kernel `{}` writes `{}`, which lies where `{}` does; give it a tensor of its own",
+                    "kernel `{}` writes `{}`, which overlaps `{}`; give it a tensor of its own",
                     self.kernel.name, argument.name, wanted[other].name
                 )));
             }

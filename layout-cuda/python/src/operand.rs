@@ -101,7 +101,7 @@ fn placed(what: &str, described: &Described) -> PyResult<()> {
     match described.device().device_type {
         DLDeviceType::CPU | DLDeviceType::CUDA => Ok(()),
         other => Err(PyValueError::new_err(format!(
-            "{what}: it lies on a device of DLPack's kind {}; move it to a CUDA GPU, or to the CPU for the simulator",
+            "{what}: it is on a device of DLPack's kind {}; move it to a CUDA GPU, or to the CPU for the simulator",
             other.0
         ))),
     }
@@ -216,7 +216,7 @@ impl Operand {
                 (_, number) => format!("GPU {number}"),
             };
             return Err(PyValueError::new_err(format!(
-                "the tensors lie on {} and on {}; move them to one device",
+                "the tensors are on {} and on {}; move them to one device",
                 name(first),
                 name(other)
             )));
@@ -226,12 +226,13 @@ impl Operand {
         }
         // A library that has no C functions was asked to be ready on the default stream; one that has them gives its own. A stream of a
         // library's is in no order with the default one, or with another library's.
-        let mut told: Vec<*mut c_void> = operands.map(|operand| operand.stream).collect();
-        told.sort_unstable_by_key(|stream| (stream.is_null(), *stream as usize));
-        told.dedup();
+        let mut streams: Vec<*mut c_void> = operands.map(|operand| operand.stream).collect();
+        streams.sort_unstable_by_key(|stream| (stream.is_null(), *stream as usize));
+        streams.dedup();
         // SAFETY: the streams are those that the libraries say they work on now.
-        let stream = |told: *mut c_void| unsafe { stream_of(first.place().1, told) }.map_err(launch_error);
-        let mut all = told.into_iter().map(stream);
+        let stream =
+            |handle: *mut c_void| unsafe { stream_of(first.place().1, handle) }.map_err(launch_error);
+        let mut all = streams.into_iter().map(stream);
         let own = all.next().unwrap_or_else(|| stream(std::ptr::null_mut()))?;
         Ok(Streams { own, others: all.collect::<PyResult<_>>()? })
     }

@@ -43,7 +43,7 @@ pub(crate) fn search(around: &Surroundings<'_>) -> Search {
     let distribution = ["x86_64-linux-gnu", "aarch64-linux-gnu"];
     folders.extend(distribution.map(|machine| around.root.join("usr/lib").join(machine)));
     folders.retain(|folder| folder.is_dir());
-    // Without links, which others could turn after they were looked at; a relative folder is only told.
+    // Links are resolved, since they could be redirected after the check. Nothing is loaded from a relative folder: it is reported.
     for folder in folders.iter_mut().filter(|folder| folder.is_absolute()) {
         if let Ok(real) = std::fs::canonicalize(&*folder) {
             *folder = real;

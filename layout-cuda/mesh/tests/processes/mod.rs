@@ -27,8 +27,8 @@ pub fn port() -> u16 {
     ports.find(free).expect("a port of a thousand")
 }
 
-/// What a launcher gives one of several processes; here, of threads that each take themselves for one.
-pub fn told(rank: usize, size: usize, port: u16) -> HashMap<&'static str, String> {
+/// The environment variables that a launcher sets for one of several processes. In these tests each process is a thread.
+pub fn variables(rank: usize, size: usize, port: u16) -> HashMap<&'static str, String> {
     HashMap::from([
         ("RANK", rank.to_string()),
         ("WORLD_SIZE", size.to_string()),
@@ -38,17 +38,20 @@ pub fn told(rank: usize, size: usize, port: u16) -> HashMap<&'static str, String
     ])
 }
 
-/// The world of a process that was given this, and something else.
-pub fn process_with(told: HashMap<&'static str, String>, other: &[(&'static str, &str)]) -> Result<World> {
+/// The world of a process with these variables, of which `other` replaces some.
+pub fn process_with(
+    variables: HashMap<&'static str, String>,
+    other: &[(&'static str, &str)],
+) -> Result<World> {
     World::process_of(&|name| {
         let other = other.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
-        other.or_else(|| told.get(name).cloned())
+        other.or_else(|| variables.get(name).cloned())
     })
 }
 
 /// The world of one of several processes.
 pub fn process(rank: usize, size: usize, port: u16) -> Result<World> {
-    process_with(told(rank, size, port), &[])
+    process_with(variables(rank, size, port), &[])
 }
 
 /// Whether the ranks of these tests are simulators, as they are without GPUs.
