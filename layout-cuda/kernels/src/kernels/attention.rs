@@ -8,7 +8,7 @@
 //!  ┌────┐  ┌────┬────┬────┬─ ─               O += P V of the block before ┘
 //!  │ BM │  │ S, then P    │                  P = exp(S - maximum of the row); as the maximum rises, O and the sum fall
 //!  └────┘  └────┴────┴────┴─ ─           at the end O / sum, and maximum + ln(sum)
-//!     Q                                With `PACKED` warp 1 tells all others which tile comes next.
+//!     Q                                With `PACKED` warp 1 publishes the next tile to all others.
 //! ```
 //!
 //! Law: `O[q] = Σ w[q, k] V[k] / Σ w[q, k]`, `w[q, k] = exp(SCORE(scale * Q[q] · K[k]))` where `KEEP` holds, else 0; a query that sees
@@ -248,9 +248,9 @@ mod kernels {
 
     /// Of packed sequences a warp publishes to the producer and the consumers which tiles this block of threads has: row, head,
     /// sequence; at the end a row that no sequence has.
-    fn tell(
+    fn publish(
         q_ends: impl Tensor<Elem = i32>,
-        (mut told, told_full, told_empty): (View<i32, Write>, Mbarrier, Mbarrier),
+        (mut slot, slot_full, slot_empty): (View<i32, Write>, Mbarrier, Mbarrier),
         (pieces, tiles, heads): (usize, usize, usize),
         within: (usize, usize),
     ) {
@@ -261,11 +261,11 @@ mod kernels {
             at = seek(tile, at, heads, &q_ends, within);
             let (row, head, sequence) = packed_piece(tile, at, heads, &q_ends, within);
             if lane_id() == 0 {
-                told_empty.wait(1 - said.phase());
-                told[[0]] = row as i32;
-                told[[1]] = head as i32;
-                told[[2]] = sequence as i32;
-                told_full.arrive();
+                slot_empty.wait(1 - said.phase());
+                slot[[0]] = row as i32;
+                slot[[1]] = head as i32;
+                slot[[2]] = sequence as i32;
+                slot_full.arrive();
             }
             said.advance();
             if row >= within.1 {
@@ -278,14 +278,14 @@ mod kernels {
     fn tile_at(
         step: usize,
         (pieces, tiles, heads, sequences): (usize, usize, usize, usize),
-        (told, told_full, told_empty): (View<i32, Write>, Mbarrier, Mbarrier),
+        (slot, slot_full, slot_empty): (View<i32, Write>, Mbarrier, Mbarrier),
         heard: &mut PipelineState,
     ) -> (bool, usize, usize, usize) {
         if PACKED {
-            told_full.wait(heard.phase());
+            slot_full.wait(heard.phase());
             heard.advance();
-            let (row, head, sequence) = (told[[0]] as usize, told[[1]] as usize, told[[2]] as usize);
-            told_empty.arrive();
+            let (row, head, sequence) = (slot[[0]] as usize, slot[[1]] as usize, slot[[2]] as usize);
+            slot_empty.arrive();
             (true, row, head, sequence)
         } else {
             let (tile, is) = tile_of(step, tiles, pieces);
@@ -299,7 +299,7 @@ mod kernels {
         (q, k, v): (impl Tensor<Elem = T>, impl Tensor<Elem = T>, impl Tensor<Elem = T>),
         (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
         (mut q_smem, k_smem, v_smem): (View<T, Write>, View<T, Write>, View<T, Write>),
-        told: (View<i32, Write>, Mbarrier, Mbarrier),
+        slot: (View<i32, Write>, Mbarrier, Mbarrier),
         (q_full, q_empty): (Mbarrier, Mbarrier),
         (k_full, k_empty, v_full, v_empty): (Mbarriers, Mbarriers, Mbarriers, Mbarriers),
         (pieces, tiles, sequences, window): (usize, usize, usize, i32),
@@ -307,7 +307,7 @@ mod kernels {
         let (mut next, mut given, mut heard) = (pipeline_state(STAGES), pipeline_state(1), pipeline_state(1));
         let work = (pieces, tiles, q.dim(1), sequences);
         for step in (block_idx.x..rounds(tiles, pieces) * SMS).step_by(SMS) {
-            let (is, row, head, sequence) = tile_at(step, work, told, &mut heard);
+            let (is, row, head, sequence) = tile_at(step, work, slot, &mut heard);
             let (q_first, queries) = rows_of(&q_ends, sequence, q.dim(2));
             let (k_first, keys) = rows_of(&k_ends, sequence, k.dim(2));
             let batch = if PACKED { 0 } else { sequence };
@@ -411,7 +411,7 @@ mod kernels {
         (o, logs): (impl Tensor<Elem = T, Access = Write>, impl Tensor<Elem = f32, Access = Write>),
         (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
         (q_smem, k_smem, v_smem, o_smem): (View<T, Write>, View<T, Write>, View<T, Write>, View<T, Write>),
-        told: (View<i32, Write>, Mbarrier, Mbarrier),
+        slot: (View<i32, Write>, Mbarrier, Mbarrier),
         (q_full, q_empty): (Mbarrier, Mbarrier),
         (k_full, k_empty, v_full, v_empty): (Mbarriers, Mbarriers, Mbarriers, Mbarriers),
         (pieces, tiles, sequences, window): (usize, usize, usize, i32),
@@ -431,7 +431,7 @@ mod kernels {
         }
         let work = (pieces, tiles, o.dim(1), sequences);
         for step in (block_idx.x..rounds(tiles, pieces) * SMS).step_by(SMS) {
-            let (is, row, head, sequence) = tile_at(step, work, told, &mut heard);
+            let (is, row, head, sequence) = tile_at(step, work, slot, &mut heard);
             let (q_first, queries) = rows_of(&q_ends, sequence, o.dim(2));
             let (_, keys) = rows_of(&k_ends, sequence, all_keys);
             let batch = if PACKED { 0 } else { sequence };
@@ -577,7 +577,7 @@ mod kernels {
         let of_q = (mbarriers(1, 1).at(0), mbarriers(1, CONSUMERS).at(0));
         let (k_full, v_full) = (mbarriers(STAGES, 1), mbarriers(STAGES, 1));
         let (k_empty, v_empty) = (mbarriers(STAGES, CONSUMERS), mbarriers(STAGES, CONSUMERS));
-        let told = (shared::<i32>(row_major([3])), mbarriers(1, 1).at(0), mbarriers(1, 2 * BM + 1).at(0));
+        let slot = (shared::<i32>(row_major([3])), mbarriers(1, 1).at(0), mbarriers(1, 2 * BM + 1).at(0));
         let ring = (k_full, k_empty, v_full, v_empty);
         barrier();
         let tiles = longest.div_ceil(BM);
@@ -594,9 +594,9 @@ mod kernels {
                 32
             });
             if thread_idx.x == 0 {
-                load((q, k, v), ends, memory, told, of_q, ring, work);
+                load((q, k, v), ends, memory, slot, of_q, ring, work);
             } else if PACKED && warp_id() == 1 {
-                tell(q_ends, told, (pieces, tiles, HQ), (sequences, M));
+                publish(q_ends, slot, (pieces, tiles, HQ), (sequences, M));
             }
         } else {
             set_max_registers(if PACKED {
@@ -607,7 +607,7 @@ mod kernels {
                 160
             });
             let memory = (q_smem, k_smem, v_smem, o_smem);
-            attend((o, logs), ends, memory, told, of_q, ring, work, (N, scale, strength));
+            attend((o, logs), ends, memory, slot, of_q, ring, work, (N, scale, strength));
         }
     }
 }

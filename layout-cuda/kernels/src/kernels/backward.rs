@@ -101,8 +101,8 @@ mod kernels {
         (q_first as usize, k_first as usize, (own_queries, own_keys, window))
     }
 
-    /// Shared memory and barriers of a block, made; then the next launch may begin, and this one waits for those before. Of each row that
-    /// goes by there are two facts, in `columns` columns.
+    /// Allocates the shared memory and the barriers of a block. Then the next launch may begin, and this one waits for those before. Each
+    /// row that goes by has two facts, in `columns` columns.
     fn begin(
         columns: usize,
     ) -> (
@@ -113,13 +113,13 @@ mod kernels {
         let f2 = shared::<T>(row_major([DV / W, FIXED, W]).swizzle_bytes(2 * W));
         let m1 = shared::<T>(row_major([STAGES, D / W, MOVING, W]).swizzle_bytes(2 * W));
         let m2 = shared::<T>(row_major([STAGES, DV / W, MOVING, W]).swizzle_bytes(2 * W));
-        let told = shared::<f32>(row_major([STAGES, 2, columns]));
+        let moving_facts = shared::<f32>(row_major([STAGES, 2, columns]));
         let (stays, full, empty) =
             (mbarriers(1, 1).at(0), mbarriers(STAGES, 1), mbarriers(STAGES, 4 * CONSUMERS));
         barrier();
         launch_dependents();
         grid_dependency_wait();
-        ((f1, f2, m1, m2, told), (stays, full, empty))
+        ((f1, f2, m1, m2, moving_facts), (stays, full, empty))
     }
 
     /// How many tiles of rows go by.
@@ -131,7 +131,7 @@ mod kernels {
     fn load(
         (fixed_1, fixed_2): (impl Tensor<Elem = T>, impl Tensor<Elem = T>),
         (moving_1, moving_2, facts): (impl Tensor<Elem = T>, impl Tensor<Elem = T>, impl Tensor<Elem = f32>),
-        (mut f1, mut f2, m1, m2, told): (
+        (mut f1, mut f2, m1, m2, moving_facts): (
             View<T, Write>,
             View<T, Write>,
             View<T, Write>,
@@ -153,7 +153,7 @@ mod kernels {
                     let arrived = full.at(next.stage());
                     let (mut to_1, mut to_2) = (m1.slice(next.stage()), m2.slice(next.stage()));
                     empty.at(next.stage()).wait(1 - next.phase());
-                    let mut to = told.slice(next.stage());
+                    let mut to = moving_facts.slice(next.stage());
                     arrived.arrive_expect(to_1.bytes() + to_2.bytes() + if OF_KEYS { to.bytes() } else { 0 });
                     tma_load(
                         &mut to_1,
@@ -214,12 +214,12 @@ mod kernels {
         if OF_KEYS { (other, own) } else { (own, other) }
     }
 
-    /// Rounds the weights, and replaces each score by the factor of dS: the weight times the score's derivative. `told` has
+    /// Rounds the weights, and replaces each score by the factor of dS: the weight times the score's derivative. `of_columns` holds
     /// the logarithms of the columns, `own` those of the rows.
     fn weigh(
         mut scores: View<f32, Write>,
         mut weights: View<T, Write>,
-        told: View<f32, Write>,
+        of_columns: View<f32, Write>,
         own: View<f32, Write>,
         (factor, strength): (f32, f32),
     ) {
@@ -227,7 +227,7 @@ mod kernels {
             let mut logs = local::<f32>(row_major([2]));
             if OF_KEYS {
                 logs.vectorize([2])
-                    .copy_from(&told.slice(0).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
+                    .copy_from(&of_columns.slice(0).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
             }
             for h in unroll(0..2) {
                 for e in unroll(0..2) {
@@ -247,14 +247,14 @@ mod kernels {
     fn change(
         mut rest: View<f32, Write>,
         weights: View<f32, Write>,
-        told: View<f32, Write>,
+        of_columns: View<f32, Write>,
         own: View<f32, Write>,
     ) {
         for j in unroll(0..MOVING / 8) {
             let mut sums = local::<f32>(row_major([2]));
             if OF_KEYS {
                 sums.vectorize([2])
-                    .copy_from(&told.slice(1).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
+                    .copy_from(&of_columns.slice(1).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
             }
             for h in unroll(0..2) {
                 for e in unroll(0..2) {
@@ -267,7 +267,10 @@ mod kernels {
 
     /// Clears the rows that go by behind a sequence's end, which belong to the next one: a weight of zero times a NaN would be
     /// NaN.
-    fn clear((mut m1, mut m2, mut told): (View<T, Write>, View<T, Write>, View<f32, Write>), left: i32) {
+    fn clear(
+        (mut m1, mut m2, mut moving_facts): (View<T, Write>, View<T, Write>, View<f32, Write>),
+        left: i32,
+    ) {
         let (thread, group) = (thread_idx.x % 128, warp_group() - 1);
         for line in (group..MOVING).step_by(CONSUMERS) {
             if line as i32 >= left {
@@ -278,7 +281,7 @@ mod kernels {
                     m2[[column / W, line, column % W]] = T::ZERO;
                 }
                 if OF_KEYS && thread < 2 {
-                    told[[thread, line]] = 0.0;
+                    moving_facts[[thread, line]] = 0.0;
                 }
             }
         }
@@ -443,7 +446,7 @@ mod kernels {
         of_q: impl Tensor<Elem = f32, Access = Write>,
         mut product: View<f32, Write>,
         (parts, k): ((View<T, Write>, View<f32, Write>), View<T, Write>),
-        told: (Mbarriers, Mbarriers),
+        part_barriers: (Mbarriers, Mbarriers),
         next: &mut PipelineState,
         (held, last, scale): (i32, i32, f32),
     ) {
@@ -452,7 +455,7 @@ mod kernels {
         }
         product.fill(0.0);
         if last >= 0 {
-            multiply_changes(product, (parts.0, k), told, before(next), (last as usize, scale));
+            multiply_changes(product, (parts.0, k), part_barriers, before(next), (last as usize, scale));
             add(of_q, product, parts.1, last as usize);
         }
         if thread_idx.x % 128 == 0 {
@@ -467,8 +470,8 @@ mod kernels {
     fn multiply(
         facts: impl Tensor<Elem = f32>,
         of_q: impl Tensor<Elem = f32, Access = Write>,
-        (parts, told_parts): ((View<T, Write>, View<f32, Write>), (Mbarriers, Mbarriers)),
-        (f1, f2, m1, m2, told): (
+        (parts, part_barriers): ((View<T, Write>, View<f32, Write>), (Mbarriers, Mbarriers)),
+        (f1, f2, m1, m2, moving_facts): (
             View<T, Write>,
             View<T, Write>,
             View<T, Write>,
@@ -507,7 +510,7 @@ mod kernels {
                     let (queries, keys, _) = sizes;
                     let left = if OF_KEYS { queries - moving } else { keys - moving };
                     if PACKED && left < MOVING as i32 {
-                        clear((own_1, own_2, told.slice(next.stage())), left);
+                        clear((own_1, own_2, moving_facts.slice(next.stage())), left);
                     }
                     beside_all(scores, f1, own_1);
                     if SUMMED && held >= 0 {
@@ -526,7 +529,7 @@ mod kernels {
                         sizes,
                         (batch as i32, head as i32, scale.div_approx(unit), strength),
                     );
-                    let of_columns = told.slice(next.stage());
+                    let of_columns = moving_facts.slice(next.stage());
                     weigh(scores, weights, of_columns, own, (factor, strength));
                     if OF_KEYS {
                         wgmma(&mut values, &weights, &own_2, true);
@@ -538,11 +541,11 @@ mod kernels {
                     wgmma(&mut sums, &changes, &own_1, true);
                     wgmma_commit_group();
                     if SUMMED {
-                        leave(parts.0, rest, told_parts, &mut next);
+                        leave(parts.0, rest, part_barriers, &mut next);
                         product.fill(0.0);
                         if last >= 0 {
                             let (operands, stage) = ((parts.0, f1), before(&mut next));
-                            multiply_changes(product, operands, told_parts, stage, (last as usize, scale));
+                            multiply_changes(product, operands, part_barriers, stage, (last as usize, scale));
                         }
                         held = last;
                         last = ((batch * facts.dim(0) + head) * (facts.dim(2) / MOVING) + block) as i32;
@@ -557,7 +560,7 @@ mod kernels {
             }
         }
         if SUMMED {
-            add_the_rest(of_q, product, (parts, f1), told_parts, &mut next, (held, last, scale));
+            add_the_rest(of_q, product, (parts, f1), part_barriers, &mut next, (held, last, scale));
         }
         wgmma_wait_group(0);
         (sums, values)
@@ -759,7 +762,7 @@ mod kernels {
         window: i32,
     ) {
         let (memory, ring) = begin(4);
-        let (f1, _, m1, _, told) = memory;
+        let (f1, _, m1, _, moving_facts) = memory;
         let (_, full, empty) = ring;
         let (row, head, sequence, is) = tile_of(q_ends, M, HQ, B);
         let (q_first, k_first, sizes) = sequence_of((q_ends, k_ends), sequence, (M, N), window);
@@ -779,8 +782,8 @@ mod kernels {
                 // The second and third argument are those of sums, of which there are none.
                 let (sums, _) = multiply(
                     facts.slice(batch),
-                    told,
-                    ((m1, told), (full, empty)),
+                    moving_facts,
+                    ((m1, moving_facts), (full, empty)),
                     memory,
                     ring,
                     (row, head, 1, sizes),

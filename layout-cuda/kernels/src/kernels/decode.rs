@@ -143,12 +143,12 @@ mod kernels {
     }
 
     /// The factor that divides a row's sums by the sum of its weights, and the logarithm of that sum.
-    fn beside(told: View<f32, Write>, row: usize, factor: f32) -> (f32, f32) {
-        let high = highest(told, row);
+    fn beside(stats: View<f32, Write>, row: usize, factor: f32) -> (f32, f32) {
+        let high = highest(stats, row);
         let base = base_of(high, factor);
         let mut total: f32 = 0.0;
         for warp in unroll(0..WARPS) {
-            total += told[[1, warp, row]] * (base_of(told[[0, warp, row]], factor) - base).exp2_approx();
+            total += stats[[1, warp, row]] * (base_of(stats[[0, warp, row]], factor) - base).exp2_approx();
         }
         // A row that has seen keys and has no weight has overflowed on the way: 1 / 0 makes NaN of it.
         if total == 0.0 && high == f32::NEG_INFINITY {
@@ -159,31 +159,31 @@ mod kernels {
     }
 
     /// The largest score of a row.
-    fn highest(told: View<f32, Write>, row: usize) -> f32 {
+    fn highest(stats: View<f32, Write>, row: usize) -> f32 {
         let mut high = f32::NEG_INFINITY;
         for warp in unroll(0..WARPS) {
-            high = high.max(told[[0, warp, row]]);
+            high = high.max(stats[[0, warp, row]]);
         }
         high
     }
 
-    /// Adds up the warps' parts, in their order: `whole` has the rows of O, `told` each warp's maximum and sum of each row.
+    /// Adds up the warps' parts, in their order: `whole` holds the rows of O, `stats` each warp's maximum and sum of each row.
     fn meet(
         whole: View<f32, Write>,
-        mut told: View<f32, Write>,
+        mut stats: View<f32, Write>,
         mut sums: View<f32, Write>,
         (most, sum, factor): (View<f32, Write>, View<f32, Write>, f32),
     ) {
         for h in unroll(0..ROWS / 8) {
             let total = group_sum(sum[[h]], 4);
             if lane_id() % 4 == 0 {
-                told[[0, warp_id(), 8 * h + lane_id() / 4]] = most[[h]];
-                told[[1, warp_id(), 8 * h + lane_id() / 4]] = total;
+                stats[[0, warp_id(), 8 * h + lane_id() / 4]] = most[[h]];
+                stats[[1, warp_id(), 8 * h + lane_id() / 4]] = total;
             }
         }
         barrier();
         for h in unroll(0..ROWS / 8) {
-            let base = base_of(highest(told, 8 * h + lane_id() / 4), factor);
+            let base = base_of(highest(stats, 8 * h + lane_id() / 4), factor);
             let worth = (base_of(most[[h]], factor) - base).exp2_approx();
             for i in unroll(0..DV / 4) {
                 sums[[h / 2, 4 * (i / 2) + 2 * (h % 2) + i % 2]] *= worth;
@@ -231,7 +231,7 @@ mod kernels {
     /// Stores the rows of O, divided by the sums of their weights, and the logarithms of these sums.
     fn store(
         (o, logs): (impl Tensor<Elem = U, Access = Write>, impl Tensor<Elem = f32, Access = Write>),
-        (whole, told, factor): (View<f32, Write>, View<f32, Write>, f32),
+        (whole, stats, factor): (View<f32, Write>, View<f32, Write>, f32),
         (first_head, shared_by, row, rows): (usize, usize, usize, usize),
     ) {
         for part in (thread_idx.x..ROWS * DV / 4).step_by(32 * WARPS) {
@@ -239,7 +239,7 @@ mod kernels {
             let own = row + line;
             if own < rows {
                 let (head, query) = (first_head + own % shared_by, own / shared_by);
-                let (share, log) = beside(told, line, factor);
+                let (share, log) = beside(stats, line, factor);
                 let mut found = whole.tile([1, 4], [line, column]).vectorize([1, 4]).to_local();
                 for i in unroll(0..4) {
                     found[[0, i]] *= share;
@@ -300,7 +300,7 @@ mod kernels {
         let v_smem = shared::<T>(row_major([WARPS, STAGES, DV / W, BN, W]).swizzle_bytes(2 * W));
         let q_smem = shared::<T>(layout([ROWS, D], [D + 8, 1]));
         let whole = shared::<f32>(layout([ROWS, DV], [DV + 8, 1]));
-        let told = shared::<f32>(row_major([2, WARPS, ROWS]));
+        let stats = shared::<f32>(row_major([2, WARPS, ROWS]));
         let full = mbarriers(WARPS * STAGES, 1);
         barrier();
         launch_dependents();
@@ -376,10 +376,10 @@ mod kernels {
             }
             next.advance();
         }
-        meet(whole, told, sums, (most, sum, factor));
+        meet(whole, stats, sums, (most, sum, factor));
         store(
             (o.slice(rest), logs.slice(rest)),
-            (whole, told, factor),
+            (whole, stats, factor),
             (group * shared_by, shared_by, row, rows),
         );
     }
@@ -398,7 +398,7 @@ mod kernels {
         logs: &mut LayoutTensor<f32, RowMajor<B, HQ, M>>,
     ) {
         let mut sums = shared::<f32>(row_major([GROUPS, DV]));
-        let mut told = shared::<f32>(row_major([GROUPS, 2]));
+        let mut stats = shared::<f32>(row_major([GROUPS, 2]));
         launch_dependents();
         grid_dependency_wait();
         let (own, column) = (thread_idx.x / (DV / 4), thread_idx.x % (DV / 4));
@@ -425,22 +425,22 @@ mod kernels {
         }
         sums.slice(own).tile([4], [column]).vectorize([4]).copy_from(&sum.vectorize([4]));
         if column == 0 {
-            told[[own, 0]] = high;
-            told[[own, 1]] = total;
+            stats[[own, 0]] = high;
+            stats[[own, 1]] = total;
         }
         barrier();
         if own == 0 {
             let mut most = f32::NEG_INFINITY;
             for part in unroll(0..GROUPS) {
-                most = most.max(told[[part, 0]]);
+                most = most.max(stats[[part, 0]]);
             }
             let mut whole: f32 = 0.0;
             sum.fill(0.0);
             for part in unroll(0..GROUPS) {
                 let found = sums.slice(part).tile([4], [column]).vectorize([4]).to_local();
-                if told[[part, 1]] != 0.0 {
-                    let weight = ((told[[part, 0]] - most) * consts::LOG2_E).exp2_approx();
-                    whole += told[[part, 1]] * weight;
+                if stats[[part, 1]] != 0.0 {
+                    let weight = ((stats[[part, 0]] - most) * consts::LOG2_E).exp2_approx();
+                    whole += stats[[part, 1]] * weight;
                     for i in unroll(0..4) {
                         sum[[i]] = found[[i]].mul_add(weight, sum[[i]]);
                     }

@@ -17,9 +17,9 @@ pub use products::{gemm, gemm_swapped, gemm_then};
 
 #[tiled_kernels]
 mod products {
-    /// This reader releases the stage that it read last.
-    fn release(empty: Mbarriers, read: &mut PipelineState, tells: bool) {
-        if tells {
+    /// Releases the stage that was read last: the thread for which `arrives` holds arrives at its barrier.
+    fn release(empty: Mbarriers, read: &mut PipelineState, arrives: bool) {
+        if arrives {
             empty.at(read.stage()).arrive();
         }
         read.advance();

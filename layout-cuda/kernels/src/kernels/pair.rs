@@ -4,10 +4,10 @@
 //! ```text
 //! one warp: for each BK columns of A and rows of B:
 //!     wait until the stage is empty in both blocks; load A for this one, half of B for both
-//! a warpgroup: wait until the stage is full; acc += a b; the stage before is empty, which both blocks are told
+//! a warpgroup: wait until the stage is full; acc += a b; release the stage before in both blocks
 //! ```
 //!
-//! No arrival may reach a block after its end. So the last stages, which nobody fills again, are not released.
+//! No arrival may reach a block after its end. So the last stages, which are not filled again, are not released.
 
 use layout_cuda::tiled_kernel;
 

@@ -1,7 +1,7 @@
 //! `C = A B` by the kernels of the examples: any shape, operands by rows or by columns, several types.
 //!
 //! ```text
-//! tensors ──describe──► Product ──Plan::of──► Plan: where the matrices lie, which kernels make which parts ──run──► C
+//! tensors ──describe──► Product ──Plan::of──► Plan: the place of each matrix, which kernels make which parts ──run──► C
 //! ```
 //!
 //! Law: the product is the same whichever kernels make it, up to the order of its sums and what the caller lets operands be

@@ -461,8 +461,8 @@ impl Planner<'_> {
             4 if k > 4096 => &[("AHEAD", 0), ("GROUP", 8)],
             _ => &[],
         };
-        let lie = [("A_MODE", number(1)), ("B_MODE", number(0)), ("DIRECT", ParamValue::Bool(false))];
-        lie.into_iter().chain(numbers(changes)).collect()
+        let modes = [("A_MODE", number(1)), ("B_MODE", number(0)), ("DIRECT", ParamValue::Bool(false))];
+        modes.into_iter().chain(numbers(changes)).collect()
     }
 
     /// By the kernel of float32 that takes both operands by rows.
@@ -511,8 +511,8 @@ fn vectors_fit(matrix: &Matrix) -> bool {
     matrix.strides[0].is_multiple_of(VECTOR)
 }
 
-/// Lines of this many elements, moved to where each is of whole lines of the cache. One at least: an empty line has no place
-/// that TMA could be told.
+/// Lines of this many elements, copied to a pitch of whole cache lines. The pitch is at least one element's: TMA has no pitch of
+/// zero.
 fn moved([lines, elements]: [usize; 2], bytes: usize) -> Place {
     Place::Moved { lines, pitch: elements.max(1).next_multiple_of(LINE_BYTES / bytes), transposed: false }
 }

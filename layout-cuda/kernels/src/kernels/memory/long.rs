@@ -1,7 +1,7 @@
 //! Softmax and layer norm of long rows: a cluster of `PARTS` blocks a row, which stays in their registers.
 //!
 //! ```text
-//! thread ─► warp, by shuffles ─► every block of the cluster, 8 bytes a warp told to its mbarrier ─► each warp for itself
+//! thread ─► warp, by shuffles ─► every block of the cluster, whose mbarrier counts 8 bytes a warp ─► each warp for itself
 //! ```
 //!
 //! A cluster takes `ROWS` rows one after another; clusters that run at once take neighbouring rows. The next row's loads
@@ -16,10 +16,16 @@ pub use long::{layer_norm_in_parts, softmax_in_parts};
 #[tiled_kernels]
 mod long {
     /// Sends a warp's part of a row to every block of the cluster, and waits for the parts of all warps.
-    fn tell(told: View<f32, Write>, arrived: Mbarriers, mine: View<f32, Write>, step: usize, part: usize) {
+    fn exchange(
+        stats: View<f32, Write>,
+        arrived: Mbarriers,
+        mine: View<f32, Write>,
+        step: usize,
+        part: usize,
+    ) {
         const WARPS: usize = THREADS / 32;
         if lane_id() < PARTS {
-            let there = told.map_shared_rank(lane_id()).tile([1, 1, 2], [step, part * WARPS + warp_id(), 0]);
+            let there = stats.map_shared_rank(lane_id()).tile([1, 1, 2], [step, part * WARPS + warp_id(), 0]);
             store_async(&mut there.vectorize([1, 1, 2]), &mine.vectorize([1, 1, 2]), arrived.at(step));
         }
         arrived.at(step).wait(0);
@@ -53,9 +59,9 @@ mod long {
     ) {
         const PART: usize = THREADS * ROUNDS * 4;
         const WARPS: usize = THREADS / 32;
-        const TOLD: usize = PARTS * WARPS;
+        const CLUSTER_WARPS: usize = PARTS * WARPS;
         // For each row the largest of each warp of the cluster, and its sum.
-        let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
+        let stats = shared::<f32>(row_major([ROWS, CLUSTER_WARPS, 2]));
         let arrived = mbarriers(ROWS, 1);
         barrier();
         let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, apart(M));
@@ -66,7 +72,7 @@ mod long {
         next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
         if thread_idx.x == 0 {
             for step in unroll(0..ROWS) {
-                arrived.at(step).arrive_expect(TOLD * 8);
+                arrived.at(step).arrive_expect(CLUSTER_WARPS * 8);
             }
         }
         // Every block has begun and has its barriers.
@@ -93,19 +99,19 @@ mod long {
             let mut mine = local::<f32>(row_major([1, 1, 2]));
             mine[[0, 0, 0]] = most;
             mine[[0, 0, 1]] = sum.warp_sum();
-            tell(told, arrived, mine, step, part);
+            exchange(stats, arrived, mine, step, part);
             let mut of_row = f32::MIN;
-            for i in unroll(0..TOLD.div_ceil(32)) {
-                if i * 32 + lane_id() < TOLD {
-                    of_row = of_row.max(told[[step, i * 32 + lane_id(), 0]]);
+            for i in unroll(0..CLUSTER_WARPS.div_ceil(32)) {
+                if i * 32 + lane_id() < CLUSTER_WARPS {
+                    of_row = of_row.max(stats[[step, i * 32 + lane_id(), 0]]);
                 }
             }
             let of_row = of_row.warp_max();
             let mut total: f32 = 0.0;
-            for i in unroll(0..TOLD.div_ceil(32)) {
-                if i * 32 + lane_id() < TOLD {
+            for i in unroll(0..CLUSTER_WARPS.div_ceil(32)) {
+                if i * 32 + lane_id() < CLUSTER_WARPS {
                     let at = i * 32 + lane_id();
-                    total += told[[step, at, 1]] * (told[[step, at, 0]] - of_row).exp();
+                    total += stats[[step, at, 1]] * (stats[[step, at, 0]] - of_row).exp();
                 }
             }
             let factor = (most - of_row).exp() / total.warp_sum();
@@ -177,10 +183,10 @@ mod long {
     ) {
         const PART: usize = THREADS * ROUNDS * 4;
         const WARPS: usize = THREADS / 32;
-        const TOLD: usize = PARTS * WARPS;
-        const SHARES: usize = if TOLD > 32 { TOLD / 32 } else { 1 };
+        const CLUSTER_WARPS: usize = PARTS * WARPS;
+        const SHARES: usize = if CLUSTER_WARPS > 32 { CLUSTER_WARPS / 32 } else { 1 };
         // For each row the mean of each warp of the cluster, and the squares around it.
-        let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
+        let stats = shared::<f32>(row_major([ROWS, CLUSTER_WARPS, 2]));
         let arrived = mbarriers(ROWS, 1);
         barrier();
         let mut scales = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
@@ -215,7 +221,7 @@ mod long {
         let of_all = 1.0 / N as f32;
         if thread_idx.x == 0 {
             for step in unroll(0..ROWS) {
-                arrived.at(step).arrive_expect(TOLD * 8);
+                arrived.at(step).arrive_expect(CLUSTER_WARPS * 8);
             }
         }
         // Every block has begun and has its barriers.
@@ -251,19 +257,19 @@ mod long {
             let mut mine = local::<f32>(row_major([1, 1, 2]));
             mine[[0, 0, 0]] = mean_of_warp;
             mine[[0, 0, 1]] = square.warp_sum();
-            tell(told, arrived, mine, step, part);
+            exchange(stats, arrived, mine, step, part);
             let mut weighted: f32 = 0.0;
             for share in unroll(0..SHARES) {
-                if share * 32 + lane_id() < TOLD {
-                    weighted += told[[step, share * 32 + lane_id(), 0]] * (counts[[share]] * of_all);
+                if share * 32 + lane_id() < CLUSTER_WARPS {
+                    weighted += stats[[step, share * 32 + lane_id(), 0]] * (counts[[share]] * of_all);
                 }
             }
             let mean = weighted.warp_sum();
             let mut squares: f32 = 0.0;
             for share in unroll(0..SHARES) {
-                if share * 32 + lane_id() < TOLD {
-                    let off = told[[step, share * 32 + lane_id(), 0]] - mean;
-                    squares += told[[step, share * 32 + lane_id(), 1]] + counts[[share]] * off * off;
+                if share * 32 + lane_id() < CLUSTER_WARPS {
+                    let off = stats[[step, share * 32 + lane_id(), 0]] - mean;
+                    squares += stats[[step, share * 32 + lane_id(), 1]] + counts[[share]] * off * off;
                 }
             }
             let variance = squares.warp_sum() * of_all;

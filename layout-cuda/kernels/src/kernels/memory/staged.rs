@@ -2,7 +2,7 @@
 //! its shared memory.
 //!
 //! ```text
-//! TMA ─► shared memory ─► registers of the warp ─► every block of the cluster: two numbers a warp, told to its mbarrier
+//! TMA ─► shared memory ─► registers of the warp ─► every block of the cluster: two numbers a warp, counted by its mbarrier
 //!           ▲    the next row, as soon as the warp has taken its part              │
 //!           └───────────────────────────────────────────────────────               ▼
 //!                                                    every warp combines all warps' numbers, in the same order
@@ -35,8 +35,8 @@ mod longest {
     }
 
     /// Sends a warp's numbers to every block of the cluster, and waits for those of all warps.
-    fn tell(
-        told: View<f32, Write>,
+    fn exchange(
+        stats: View<f32, Write>,
         arrived: Mbarriers,
         turn: &mut PipelineState,
         place: usize,
@@ -44,11 +44,11 @@ mod longest {
     ) {
         let (slot, all) = (turn.stage(), arrived.at(turn.stage()));
         if thread_idx.x == 0 {
-            all.arrive_expect(told.bytes() / TURNS);
+            all.arrive_expect(stats.bytes() / TURNS);
         }
         if lane_id() < PARTS {
-            let count = told.dim(2);
-            let there = told.map_shared_rank(lane_id()).tile([1, 1, count], [slot, place, 0]);
+            let count = stats.dim(2);
+            let there = stats.map_shared_rank(lane_id()).tile([1, 1, count], [slot, place, 0]);
             store_async(&mut there.vectorize([1, 1, count]), &mine.vectorize([1, 1, count]), all);
         }
         all.wait(turn.phase());
@@ -66,10 +66,10 @@ mod longest {
         out: &mut LayoutTensor<f32, RowMajor<M, N>>,
     ) {
         const WARPS: usize = THREADS / 32;
-        const TOLD: usize = PARTS * WARPS;
+        const CLUSTER_WARPS: usize = PARTS * WARPS;
         let staged = shared::<f32>(row_major([WARPS, 1, ROUNDS * 128])).slice(warp_id());
         // The largest of each warp of the cluster, and its sum, of the last rows in turn.
-        let told = shared::<f32>(row_major([TURNS, TOLD, 2]));
+        let stats = shared::<f32>(row_major([TURNS, CLUSTER_WARPS, 2]));
         let (loaded, arrived) = (mbarriers(WARPS, 1), mbarriers(TURNS, 1));
         barrier();
         let (first, place) = (block_idx.x / PARTS, block_idx.x % PARTS * WARPS + warp_id());
@@ -114,15 +114,15 @@ mod longest {
             let mut mine = local::<f32>(row_major([1, 1, 2]));
             mine[[0, 0, 0]] = most;
             mine[[0, 0, 1]] = sum.warp_sum();
-            tell(told, arrived, &mut turn, place, mine);
-            let of_all = told.slice(turn.stage());
+            exchange(stats, arrived, &mut turn, place, mine);
+            let of_all = stats.slice(turn.stage());
             let mut of_row = f32::MIN;
-            for at in (lane_id()..TOLD).step_by(32) {
+            for at in (lane_id()..CLUSTER_WARPS).step_by(32) {
                 of_row = of_row.max(of_all[[at, 0]]);
             }
             let of_row = of_row.warp_max();
             let mut total: f32 = 0.0;
-            for at in (lane_id()..TOLD).step_by(32) {
+            for at in (lane_id()..CLUSTER_WARPS).step_by(32) {
                 total += of_all[[at, 1]] * (of_all[[at, 0]] - of_row).exp();
             }
             turn.advance();
@@ -140,7 +140,7 @@ mod longest {
         (n as isize - (place * ROUNDS * 128) as isize).max(0).min((ROUNDS * 128) as isize) as f32
     }
 
-    /// Of two rows the mean, and what differences from it are multiplied with, from what the cluster's warps told.
+    /// The mean of each of two rows, and the factor of the differences from it, combined from the numbers of the cluster's warps.
     fn combined(of_warps: View<f32, Write>, n: usize, epsilon: f32) -> (f32, f32, f32, f32) {
         let of_all = 1.0 / n as f32;
         let (mut mean, mut other_mean): (f32, f32) = (0.0, 0.0);
@@ -183,12 +183,12 @@ mod longest {
         epsilon: f32,
     ) {
         const WARPS: usize = THREADS / 32;
-        const TOLD: usize = PARTS * WARPS;
+        const CLUSTER_WARPS: usize = PARTS * WARPS;
         const PIECES: usize = ROUNDS / 2;
         let staged = shared::<f32>(row_major([WARPS, 1, ROUNDS * 128])).slice(warp_id());
         let factors = shared::<f32>(row_major([WARPS, DEPTH, 2, 256])).slice(warp_id());
         // The mean of each warp of the cluster, and the squares around it, of the last rows in turn.
-        let told = shared::<f32>(row_major([TURNS, TOLD, 4]));
+        let stats = shared::<f32>(row_major([TURNS, CLUSTER_WARPS, 4]));
         let (loaded, arrived, ready) =
             (mbarriers(WARPS, 1), mbarriers(TURNS, 1), mbarriers(WARPS * DEPTH, 1));
         barrier();
@@ -249,8 +249,8 @@ mod longest {
                 }
             }
             mine[[0, 0, 3]] = square.warp_sum();
-            tell(told, arrived, &mut turn, place, mine);
-            let of_warps = told.slice(turn.stage());
+            exchange(stats, arrived, &mut turn, place, mine);
+            let of_warps = stats.slice(turn.stage());
             let (mean, factor, other_mean, other_factor) = combined(of_warps, N, epsilon);
             turn.advance();
 
