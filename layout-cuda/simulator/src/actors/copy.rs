@@ -1,7 +1,8 @@
 //! `cp.async`: issued, in flight, complete.
 //!
-//! The source is read at the issue, and the destination is written when the issuing thread waits. In between both
-//! shadows mark the elements as in flight, so an access to the destination or a write to the source is a finding.
+//! The source is read at the issue, and the destination is written when the issuing thread waits. In between, the
+//! shadows of both memories mark the elements as in flight, so an access to the destination or a write to the source
+//! is a finding.
 
 use crate::bytecode::{LANES, Sum, Target};
 use crate::event::{Access, AccessKind, Event};

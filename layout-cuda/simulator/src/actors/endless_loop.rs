@@ -1,8 +1,8 @@
-//! Endless loops: a warp that repeats a state.
+//! Endless loops: a warp whose state repeats.
 //!
-//! Law: a loop changes only registers, and reads only memory that no other thread changes. Then equal registers in two
-//! iterations mean that it never ends. The warp is compared with a copy that is replaced after twice as many iterations
-//! each time (Brent's algorithm), so a cycle of any length is found.
+//! Law: a loop is examined if it changes only registers, and reads only memory that no other thread changes. Then
+//! equal registers in two iterations mean that it never ends. The warp is compared with a copy of its state that is
+//! renewed whenever the number of iterations has doubled (Brent's algorithm), so a cycle of any length is found.
 
 use crate::bytecode::LANES;
 use crate::state::warp::Warp;

@@ -2,8 +2,8 @@
 //!
 //! Laws: products of floats narrower than 64 bits are exact. An element is the sum of its products and its old value,
 //! rounded once; a GPU may round more often and drop low bits of small terms. TF32 operands lose their low 13 bits.
-//! Products of `f64` are added along K with one rounding each. Sums of integers wrap. A product of words is the number
-//! of common bits.
+//! Products of `f64` are added along K with one rounding each. Sums of integers wrap. A product of two words of bits
+//! is the number of bits that are set in both.
 
 use crate::bytecode::{LANES, Sum, Target};
 use crate::event::{Access, AccessKind, Event};

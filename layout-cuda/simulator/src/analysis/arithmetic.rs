@@ -233,7 +233,7 @@ impl ArithmeticObserver {
             let low = if elem.bits() == 64 && least < 0 { value >= least as f64 } else { value > low };
             low && value < high
         };
-        let told = |lane: usize| -> Option<String> {
+        let lost = |lane: usize| -> Option<String> {
             match from {
                 Register::Int(sum) => {
                     let value = number(at(warp, sum, lane), natural);
@@ -250,11 +250,11 @@ impl ArithmeticObserver {
                 Register::Mask(_) => None,
             }
         };
-        let wrong = each_lane(warp.active).filter(|lane| told(*lane).is_some());
+        let wrong = each_lane(warp.active).filter(|lane| lost(*lane).is_some());
         let wrong = wrong.fold(0u32, |lanes, lane| lanes | 1 << lane);
         if wrong != 0 {
             machine.report(FindingKind::LossyCast, site, warp.number, wrong, None, |lane| {
-                let value = told(lane).unwrap_or_default();
+                let value = lost(lane).unwrap_or_default();
                 format!("{value} becomes {elem}, which holds {least} to {most}: the value is lost")
             });
         }

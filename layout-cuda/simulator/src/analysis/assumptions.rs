@@ -1,7 +1,7 @@
-//! Assumptions: conditions that the compiler builds on.
+//! Assumptions: conditions of `assume`, on which the compiler's proofs build.
 //!
-//! Law: an assumption that is false in an active lane is reported at its line. It changes nothing else, so what was proved
-//! by it is found again where it is wrong: an access without a mask is outside its tensor.
+//! Law: an assumption that is false in an active lane is reported at its line. Execution continues unchanged, so an
+//! access whose mask was removed by a false assumption is also reported as out of bounds.
 
 use super::arithmetic::number;
 use crate::bytecode::{Op, Register, Sides};

@@ -1,7 +1,7 @@
 //! Initialisation: registers that a thread reads before it writes them.
 //!
-//! Law: a read of a variable, of an element of a local array, or of an accumulator before the thread has written it is
-//! reported. Shared memory is part of the analysis of races.
+//! Law: a read of a variable, of an element of a local array, or of an accumulator before the thread has written it
+//! is reported. The analysis of races reports uninitialised shared memory.
 
 use crate::async_op::WgmmaOperands;
 use crate::bytecode::{Op, Target};

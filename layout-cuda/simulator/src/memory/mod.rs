@@ -1,7 +1,7 @@
 //! Memory and clocks: bytes, addresses, and the happens-before relation.
 //!
-//! Law: independent of actors. A clock is what happens-before a thread's next step; a proxy fence makes writes visible
-//! to the asynchronous proxy.
+//! Law: this folder does not depend on actors. A thread's clock covers the work that happens-before its next step; a
+//! proxy fence makes writes visible to the asynchronous proxy.
 
 pub(super) mod bytes;
 pub(super) mod fences;

@@ -1,6 +1,6 @@
-//! The first difference between what two schedules leave in the tensors.
+//! The first difference between the tensors after two schedules.
 //!
-//! Law: equal bytes are no difference; one finding at most.
+//! Law: only elements whose bytes differ are a difference, and there is at most one finding.
 
 use crate::bytecode::{Op, Site, Target};
 use crate::findings::Findings;

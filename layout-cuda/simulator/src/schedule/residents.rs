@@ -7,11 +7,11 @@
 //!     no progress: one more cluster starts if the device has room; if none is left: deadlock
 //! ```
 //!
-//! Law: every started cluster is scheduled repeatedly. If the device does not hold all clusters, the launch runs twice,
-//! in order and in reverse order: CUDA promises no order (CUDA C++ Programming Guide, thread hierarchy: blocks run in
-//! any order), and a wait must end in both. So a wait for another block is correct only if all blocks are resident, or
-//! if the other block has started, as one that drew an earlier number from a counter. A cooperative launch with too
-//! many blocks is refused.
+//! Law: every started cluster is scheduled repeatedly. If the device does not hold all clusters, the launch runs
+//! twice, in order and in reverse order: CUDA promises no order (CUDA C++ Programming Guide, thread hierarchy: blocks
+//! run in any order), and a wait must end in both. So a wait for another block is correct only if all blocks are
+//! resident, or if the other block has certainly started, for example because it drew an earlier number from a
+//! counter. A cooperative launch with more blocks than the device holds is refused.
 
 use super::run::Step;
 use crate::machine::Machine;

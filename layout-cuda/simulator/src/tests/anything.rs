@@ -1,4 +1,5 @@
-//! Law: any sequence of asynchronous operations, right or wrong, gives a report: no panic, no endless run, twice the same.
+//! Law: for any sequence of asynchronous operations, correct or not, the simulator ends with a report and without a
+//! panic, and two runs give equal reports.
 
 use super::build::{Build, Code, at, f32, floats, int, load, plus};
 use crate::Options;

@@ -1,5 +1,5 @@
-//! Programs that no kernel of the language can be, or that `check` refuses: the simulator still gives them a meaning, and
-//! reports them.
+//! Programs that the language cannot express, or that `check` refuses: the simulator executes them and reports their
+//! mistakes.
 
 use super::build::{Build, as_floats, at, f32, floats, int, load, plus, times};
 use crate::{FindingKind, Options, Report};

@@ -1,4 +1,4 @@
-//! Checked programs by hand: statement `n` of line `n`, places and atoms by short names.
+//! Checked programs built by hand: statement `n` has line `n`; places and atoms have short names.
 
 use crate::{Options, Report, SimulateError, SimulatorArgument, simulate};
 use layout_compiler::Promises;

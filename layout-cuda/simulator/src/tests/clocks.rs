@@ -1,4 +1,5 @@
-//! LaneClocks against vector clocks of single threads: one of each thread for each lane, and nothing put together.
+//! `LaneClocks` against a reference: each lane has a vector clock with a component for each thread, and no lanes are
+//! grouped.
 
 use crate::bytecode::{FULL, LANES};
 use crate::memory::lane_clocks::LaneClocks;
@@ -29,18 +30,20 @@ impl Lanes {
     }
 
     fn release(&mut self, lanes: u32) -> Plain {
-        let mut told = vec![1; WARPS * LANES];
+        let mut released = vec![1; WARPS * LANES];
         for lane in (0..LANES).filter(|lane| lanes >> lane & 1 != 0) {
-            join(&mut told, &self.known[lane]);
+            join(&mut released, &self.known[lane]);
         }
-        self.own(FULL).for_each(|thread| told[thread] = told[thread].max(self.exchanged));
-        self.own(lanes).for_each(|thread| told[thread] = told[thread].max(self.time + 1));
+        self.own(FULL).for_each(|thread| released[thread] = released[thread].max(self.exchanged));
+        self.own(lanes).for_each(|thread| released[thread] = released[thread].max(self.time + 1));
         self.time += 1;
-        told
+        released
     }
 
-    fn acquire(&mut self, lanes: u32, told: &Plain) {
-        (0..LANES).filter(|lane| lanes >> lane & 1 != 0).for_each(|lane| join(&mut self.known[lane], told));
+    fn acquire(&mut self, lanes: u32, released: &Plain) {
+        (0..LANES)
+            .filter(|lane| lanes >> lane & 1 != 0)
+            .for_each(|lane| join(&mut self.known[lane], released));
     }
 
     fn exchange(&mut self) {
@@ -76,7 +79,7 @@ fn lane_clocks_know_what_each_lane_knows() {
         let plain = || vec![vec![1; WARPS * LANES]; LANES];
         let lanes = |warp| Lanes { warp, time: 1, exchanged: 1, known: plain() };
         let mut naive: Vec<Lanes> = (0..WARPS).map(lanes).collect();
-        let mut told: Vec<(VectorClock, Plain)> = Vec::new();
+        let mut releases: Vec<(VectorClock, Plain)> = Vec::new();
         for _ in 0..60 {
             let warp = below(WARPS as u64) as usize;
             let lanes = match below(5) {
@@ -87,9 +90,9 @@ fn lane_clocks_know_what_each_lane_knows() {
                 _ => (below(1 << 32) as u32).max(1),
             };
             match below(10) {
-                0..4 => told.push((lane_clocks[warp].release(lanes), naive[warp].release(lanes))),
-                4..8 if !told.is_empty() => {
-                    let (vector_clock, plain) = &told[below(told.len() as u64) as usize];
+                0..4 => releases.push((lane_clocks[warp].release(lanes), naive[warp].release(lanes))),
+                4..8 if !releases.is_empty() => {
+                    let (vector_clock, plain) = &releases[below(releases.len() as u64) as usize];
                     lane_clocks[warp].acquire(lanes, |known| known.join(vector_clock));
                     naive[warp].acquire(lanes, plain);
                 }

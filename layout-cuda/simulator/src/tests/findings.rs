@@ -1,4 +1,4 @@
-//! Each kind of finding: provoked once, absent once.
+//! Each kind of finding: a program that has it, and one that does not.
 
 use super::build::{Build, as_floats, at, binary, compare, f32, floats, i32, int, ints, load, plus, times};
 use crate::{FindingKind, Options, Report};

@@ -1,5 +1,5 @@
-//! The simulator on programs built by hand: results, each finding provoked once and absent once, counts, determinism;
-//! and on random programs against a reference of one thread.
+//! The simulator on programs built by hand: results, findings (each in a program that has it and in one that does
+//! not), counts, determinism; and on random programs against a reference of one thread.
 
 mod anything;
 mod asynchronous;

@@ -1,7 +1,7 @@
-//! Random structured programs: the simulator's warps compute what each thread alone computes.
+//! Random structured programs: each thread of a simulated warp computes the same values as a reference of one thread.
 //!
-//! Every thread owns eight elements of the tensor `c` and a local tensor; loops have few rounds, `while` loops count
-//! down a variable of their own.
+//! Every thread owns eight elements of the tensor `c` and a local tensor; loops have few rounds, and a `while` loop
+//! counts down a variable of its own.
 
 use super::build::{Build, Code, Val, as_ints, at, binary, compare, i32, int, ints, load, plus, times};
 use super::reference::Thread;

@@ -1,4 +1,5 @@
-//! A reference interpreter of one thread, directly on the statements: no warps, no masks, no bytecode. Integers and `bool` only.
+//! A reference interpreter of one thread, directly on the statements: no warps, no masks, no bytecode. It supports
+//! integers and `bool` only.
 
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Atom, AtomId, Index, VarId};
