@@ -221,8 +221,8 @@ def measure(ours, case):
                 times.setdefault(name, []).append(timed[name].round())
                 continue
             ask(ours, "time")
-            told = answer(ours)
-            for key, ms in [("ours", told["ms"]), *told["others"].items()]:
+            reply = answer(ours)
+            for key, ms in [("ours", reply["ms"]), *reply["others"].items()]:
                 times.setdefault(key, []).append(ms)
     ask(ours, "next")
     # Decoding: gigabytes of K and V a second.
@@ -244,12 +244,12 @@ def main():
         ratios += [rates["ours"] / best] if best else []
         ratio = f"{rates['ours'] / best:6.3f}" if best else "     -"
         cells = " ".join(f"{rates[name]:7.1f}" if name in rates else "      -" for name in ("ours", *peers_of))
-        told = " | ".join(f"{worst:.1e} {mean:.1e}" for worst, mean in filter(None, found.values()))
+        errors = " | ".join(f"{worst:.1e} {mean:.1e}" for worst, mean in filter(None, found.values()))
         beside = known.get(case["beside"])
         own = f"  {rates['ours'] / beside:.3f} of {case['beside']}" if beside else ""
         wrong = f"  {case['wrong']} WRONG" if case["wrong"] else ""
         others = "".join(f"\n    {rate:7.1f} {rate / rates['ours']:.3f} x ours: {name}" for name, rate in rates.items() if name not in ("ours", *peers_of))
-        print(f"{case['case']:32} {cells} {ratio}   {told}{own}{wrong}{others}", flush=True)
+        print(f"{case['case']:32} {cells} {ratio}   {errors}{own}{wrong}{others}", flush=True)
     if ratios:
         print(f"geometric mean of the ratios to the better peer: {statistics.geometric_mean(ratios):.3f}")
     sys.exit(ours.wait())

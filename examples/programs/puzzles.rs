@@ -45,10 +45,10 @@ fn main() -> ExitCode {
         Some("all") => Ok(Device::best()),
         Some("simulator") => Ok(Device::simulator()),
         Some("gpu") => Device::gpu(0),
-        Some("roofline") => return told(roofline()),
+        Some("roofline") => return exit_code(roofline()),
         Some(name) => match exercises::find(name) {
-            Some(exercise) => return told(solve(exercise, &cli)),
-            None => return told(Err(unknown(name).into())),
+            Some(exercise) => return exit_code(solve(exercise, &cli)),
+            None => return exit_code(Err(unknown(name).into())),
         },
     };
     exit(device.map_err(Into::into).and_then(|device| {
@@ -64,7 +64,7 @@ fn roofline() -> Done {
 
 type Done = Result<bool, Box<dyn std::error::Error>>;
 
-fn told(done: Done) -> ExitCode {
+fn exit_code(done: Done) -> ExitCode {
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

@@ -88,7 +88,7 @@ fn loaded() -> bool {
 /// Addresses of three operands on the stream's GPU; what is returned beside them keeps the stream's order until it goes.
 macro_rules! addresses {
     ($cuda:expr, $a:ident, $b:ident, $c:ident) => {{
-        let elsewhere = "cuBLAS: an operand lies elsewhere than the stream";
+        let elsewhere = "cuBLAS: an operand is not on the stream's device";
         let (a, b, c) =
             ($a.cuda().ok_or(elsewhere)?, $b.cuda().ok_or(elsewhere)?, $c.cuda_mut().ok_or(elsewhere)?);
         let here = $cuda.context().cu_ctx();
@@ -137,7 +137,7 @@ impl Blas {
         let (b_op, b_leading) = operation("b", b.shape(), b.strides())?;
         let (c_op, c_leading) = operation("c", c.shape(), c.strides())?;
         if c_op {
-            return Err("cuBLAS: c lies by columns".into());
+            return Err("cuBLAS: c is column-major".into());
         }
         let kind = |elem: Elem| {
             Ok(match elem {
@@ -255,20 +255,20 @@ pub struct Prepared {
     layouts: Vec<lt_sys::cublasLtMatrixLayout_t>,
     algorithms: Vec<lt_sys::cublasLtMatmulHeuristicResult_t>,
     chosen: usize,
-    lies: Lies,
+    problem: Problem,
     workspace: CudaSlice<u8>,
     stream: Stream,
     cuda: Arc<CudaStream>,
 }
 
-/// What a product was prepared for: types, shapes and strides.
-type Lies = ([Elem; 2], [[usize; 2]; 3], [[usize; 2]; 3]);
+/// The problem that a product was prepared for: types, shapes and strides.
+type Problem = ([Elem; 2], [[usize; 2]; 3], [[usize; 2]; 3]);
 
-fn lies<T: Element, U: Element>(
+fn problem<T: Element, U: Element>(
     a: &TensorView<'_, T, 2>,
     b: &TensorView<'_, T, 2>,
     c: &TensorViewMut<'_, U, 2>,
-) -> Lies {
+) -> Problem {
     ([T::ELEM, U::ELEM], [a.shape(), b.shape(), c.shape()], [a.strides(), b.strides(), c.strides()])
 }
 
@@ -286,8 +286,8 @@ impl Prepared {
     ) -> Outcome<Prepared> {
         use lt_sys::cublasComputeType_t::{CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
         use lt_sys::cublasLtMatmulDescAttributes_t as Attribute;
-        let lies = lies(&a.view(), &b.view(), &c.view_mut());
-        let (elems, shapes, strides) = lies;
+        let problem = problem(&a.view(), &b.view(), &c.view_mut());
+        let (elems, shapes, strides) = problem;
         extents(shapes)?;
         let cuda = ready(stream)?;
         let sums = if elems[0] == Elem::F32 { CUBLAS_COMPUTE_32F_FAST_TF32 } else { CUBLAS_COMPUTE_32F };
@@ -297,7 +297,7 @@ impl Prepared {
             layouts: Vec::new(),
             algorithms: Vec::new(),
             chosen: 0,
-            lies,
+            problem,
             workspace: cuda.alloc_zeros::<u8>(WORKSPACE)?,
             stream: stream.clone(),
             cuda,
@@ -312,7 +312,7 @@ impl Prepared {
             match number {
                 1 => this.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, i32::from(transposed))?,
                 0 => this.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSB, i32::from(transposed))?,
-                _ if transposed => return Err("cuBLASLt: c lies by columns".into()),
+                _ if transposed => return Err("cuBLASLt: c is column-major".into()),
                 _ => {}
             }
         }
@@ -368,7 +368,7 @@ impl Prepared {
         list.retain(|found| found.state == lt_sys::cublasStatus_t::CUBLAS_STATUS_SUCCESS);
         self.algorithms = list;
         match self.algorithms.is_empty() {
-            true => Err(format!("cuBLASLt has no algorithm for {:?}", self.lies).into()),
+            true => Err(format!("cuBLASLt has no algorithm for {:?}", self.problem).into()),
             false => Ok(()),
         }
     }
@@ -425,13 +425,13 @@ impl Prepared {
         c: &mut impl TensorArgMut<U, 2>,
     ) -> Outcome<()> {
         let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
-        let found = lies(&a, &b, &c);
+        let found = problem(&a, &b, &c);
         let [b_layout, a_layout, c_layout] = self.layouts[..] else {
             return Err("cuBLASLt: no product".into());
         };
-        let chosen = self.algorithms.get(self.chosen).filter(|_| found == self.lies);
+        let chosen = self.algorithms.get(self.chosen).filter(|_| found == self.problem);
         let chosen =
-            chosen.ok_or_else(|| format!("cuBLASLt: prepared for {:?}, not {found:?}", self.lies))?;
+            chosen.ok_or_else(|| format!("cuBLASLt: prepared for {:?}, not {found:?}", self.problem))?;
         self.cuda.context().bind_to_thread()?;
         let ((a, _a), (b, _b), (c, _c)) = addresses!(self.cuda, a, b, c);
         let (workspace, _workspace) = self.workspace.device_ptr_mut(&self.cuda);

@@ -4,7 +4,7 @@ use super::Result;
 use super::cublas::Compute;
 use super::ledger::Ledger;
 use super::options::Common;
-use super::product::{Bench, Lies, Ours, Peer, Work, cublas};
+use super::product::{Bench, Order, Ours, Peer, Work, cublas};
 use super::race::Length;
 use clap::{Args, ValueEnum};
 use layout_cuda::{Device, E4m3, bf16};
@@ -18,10 +18,10 @@ pub struct Options {
     dtype: Vec<Dtype>,
     /// How A is laid out; both without it, by rows for types other than bf16
     #[arg(long, value_enum)]
-    a: Option<Lies>,
+    a: Option<Order>,
     /// How B is laid out; both without it
     #[arg(long, value_enum)]
-    b: Option<Lies>,
+    b: Option<Order>,
     /// M, N and K of C (M x N) = A (M x K) B (K x N); every size of the type's list without it
     #[arg(long, num_args = 3, value_names = ["M", "N", "K"])]
     size: Option<Vec<usize>>,
@@ -76,12 +76,12 @@ impl Dtype {
 
     /// The name of our way, the kernel where it is not left to the shape, and the kernels whose parameters may be set.
     /// Records keep the names that they had: 8-bit operands by rows are transposed first.
-    fn way(self, b: Lies) -> (&'static str, Option<Kernel>, &'static [Kernel]) {
+    fn way(self, b: Order) -> (&'static str, Option<Kernel>, &'static [Kernel]) {
         match (self, b) {
             (Dtype::Bf16, _) => ("gemm", None, &[Kernel::Gemm, Kernel::GemmSplit, Kernel::GemmPair]),
-            (Dtype::Tf32, Lies::Rows) => ("gemm_swapped", Some(Kernel::GemmSwapped), &[Kernel::GemmSwapped]),
-            (Dtype::E4m3, Lies::Rows) => ("gemm_turned", Some(Kernel::Gemm), &[Kernel::Gemm]),
-            (Dtype::Tf32 | Dtype::E4m3, Lies::Columns) => {
+            (Dtype::Tf32, Order::Rows) => ("gemm_swapped", Some(Kernel::GemmSwapped), &[Kernel::GemmSwapped]),
+            (Dtype::E4m3, Order::Rows) => ("gemm_turned", Some(Kernel::Gemm), &[Kernel::Gemm]),
+            (Dtype::Tf32 | Dtype::E4m3, Order::Columns) => {
                 ("gemm_by_columns", Some(Kernel::Gemm), &[Kernel::Gemm])
             }
             (Dtype::F64, _) => ("dgemm", None, &[Kernel::Dgemm]),
@@ -120,19 +120,19 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Opti
             _ if device.is_simulator() => SMALL.to_vec(),
             _ => dtype.shapes(),
         };
-        let both = [Lies::Rows, Lies::Columns];
-        let lies: Vec<[Lies; 2]> = both.into_iter().flat_map(|a| both.map(|b| [a, b])).collect();
-        for (shape, lies @ [a, b]) in
-            shapes.iter().flat_map(|shape| lies.iter().map(move |lies| (*shape, *lies)))
+        let both = [Order::Rows, Order::Columns];
+        let orders: Vec<[Order; 2]> = both.into_iter().flat_map(|a| both.map(|b| [a, b])).collect();
+        for (shape, orders @ [a, b]) in
+            shapes.iter().flat_map(|shape| orders.iter().map(move |orders| (*shape, *orders)))
         {
             // The other types are measured with `k` contiguous in A, and float32 in full and float64 by rows.
             let known = match dtype {
                 Dtype::Bf16 => true,
-                Dtype::Tf32 | Dtype::E4m3 => a == Lies::Rows,
-                Dtype::F32 | Dtype::F64 => lies == [Lies::Rows; 2],
+                Dtype::Tf32 | Dtype::E4m3 => a == Order::Rows,
+                Dtype::F32 | Dtype::F64 => orders == [Order::Rows; 2],
             };
             if known && options.a.is_none_or(|only| only == a) && options.b.is_none_or(|only| only == b) {
-                let work = Work { device, common, workload, shape, lies, length };
+                let work = Work { device, common, workload, shape, orders, length };
                 measure(ledger, &work, dtype, &options.set)?;
             }
         }
@@ -143,14 +143,14 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Opti
 /// One product.
 fn measure(ledger: &mut Ledger, work: &Work<'_>, dtype: Dtype, sets: &[String]) -> Result<()> {
     // Which layouts a record is about, where the kernel's name does not say it.
-    let lie = match (dtype, work.lies) {
-        (Dtype::Bf16, [Lies::Rows, Lies::Columns]) => ", B by columns",
-        (Dtype::Bf16, [Lies::Columns, Lies::Rows]) => ", A by columns",
-        (Dtype::Bf16, [Lies::Columns, Lies::Columns]) => ", A and B by columns",
+    let suffix = match (dtype, work.orders) {
+        (Dtype::Bf16, [Order::Rows, Order::Columns]) => ", B by columns",
+        (Dtype::Bf16, [Order::Columns, Order::Rows]) => ", A by columns",
+        (Dtype::Bf16, [Order::Columns, Order::Columns]) => ", A and B by columns",
         _ => "",
     };
-    let (name, kernel, settable) = dtype.way(work.lies[1]);
-    let mut ours = vec![Ours { name: format!("{name}{lie}"), dtype: dtype.name(), kernel, set: None }];
+    let (name, kernel, settable) = dtype.way(work.orders[1]);
+    let mut ours = vec![Ours { name: format!("{name}{suffix}"), dtype: dtype.name(), kernel, set: None }];
     ours.extend(Ours::those_that_can(settable, dtype.name(), sets));
     let peers = dtype.peers();
     match dtype {

@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use super::options::Common;
-use super::product::{Bench, Lies, Ours, Work, cublas};
+use super::product::{Bench, Order, Ours, Work, cublas};
 use super::race::Length;
 use super::{Result, cpu};
 use clap::Args;
@@ -67,7 +67,8 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Opti
     }
     for shape in shapes {
         let length = Length { rounds: common.samples.div_ceil(4).max(1), round_ms: 20.0, least: 1 };
-        let work = Work { device, common, workload: "matmul", shape, lies: [Lies::Rows, Lies::Rows], length };
+        let work =
+            Work { device, common, workload: "matmul", shape, orders: [Order::Rows, Order::Rows], length };
         let bench = Bench::<f32, f32>::new(&work, "float32", |value| value)?;
         bench.run(ledger, &[cublas(Precision::Float32), cublas(Precision::Tf32)], &ours)?;
         if !options.no_cpu {

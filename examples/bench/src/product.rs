@@ -16,28 +16,28 @@ use layout_kernels::product::{Kernel, Options, Precision, Workspace, multiply};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::cell::{Cell, RefCell};
 
-/// How an operand is in memory.
+/// The order of an operand's elements in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Lies {
+pub enum Order {
     /// Row by row.
     Rows,
     /// Column by column.
     Columns,
 }
 
-impl Lies {
+impl Order {
     /// The strides of a compact matrix.
     fn strides(self, [rows, columns]: [usize; 2]) -> [usize; 2] {
         match self {
-            Lies::Rows => [columns, 1],
-            Lies::Columns => [1, rows],
+            Order::Rows => [columns, 1],
+            Order::Columns => [1, rows],
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Lies::Rows => "rows",
-            Lies::Columns => "columns",
+            Order::Rows => "rows",
+            Order::Columns => "columns",
         }
     }
 }
@@ -48,8 +48,8 @@ pub struct Work<'a> {
     pub common: &'a Common,
     pub workload: &'static str,
     pub shape: [usize; 3],
-    /// How A and B are laid out.
-    pub lies: [Lies; 2],
+    /// The orders of A and B.
+    pub orders: [Order; 2],
     pub length: Length,
 }
 
@@ -131,8 +131,8 @@ impl<'a, T: Element, U: Element> Bench<'a, T, U> {
     /// # Errors
     /// A device without memory for them.
     pub fn new(work: &'a Work<'a>, dtype: &str, round: fn(f32) -> T) -> Result<Bench<'a, T, U>> {
-        let Work { device, common, shape: [m, n, k], lies, .. } = *work;
-        let [a, b] = lies.map(Lies::name);
+        let Work { device, common, shape: [m, n, k], orders, .. } = *work;
+        let [a, b] = orders.map(Order::name);
         println!(
             "\nC ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), {dtype}, A by {a}, B by {b}, random in [-1, 1)"
         );
@@ -147,7 +147,7 @@ impl<'a, T: Element, U: Element> Bench<'a, T, U> {
         };
         let host = [values(m * k), values(k * n)];
         let (a_shape, b_shape) = ([m, k], [k, n]);
-        let (a_strides, b_strides) = (lies[0].strides(a_shape), lies[1].strides(b_shape));
+        let (a_strides, b_strides) = (orders[0].strides(a_shape), orders[1].strides(b_shape));
         let on_host = |data, shape, strides| Host { data, shape, strides };
         let truth = Truth::product(
             device,

@@ -113,7 +113,7 @@ fn it_starts_on_every_machine_and_says_what_it_found() {
             vec!["NVRTC    ", "/no/such/place"],
         ),
     ];
-    for (what, settings, unset, words, told) in machines {
+    for (what, settings, unset, words, doctor_words) in machines {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bundled"));
         for name in &unset {
             command.env_remove(name);
@@ -137,7 +137,7 @@ fn it_starts_on_every_machine_and_says_what_it_found() {
         let output = doctor.arg("doctor").envs(settings).output().expect("it starts");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{what}: {text}");
-        assert!(told.iter().all(|words| text.contains(words)), "{what}, {told:?}: {text}");
+        assert!(doctor_words.iter().all(|words| text.contains(words)), "{what}, {doctor_words:?}: {text}");
     }
     drivers.iter().for_each(|folder| drop(std::fs::remove_dir_all(folder)));
 }

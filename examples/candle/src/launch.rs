@@ -46,16 +46,16 @@ fn by_rows(shape: &[usize]) -> Vec<usize> {
     Layout::contiguous(shape).stride().to_vec()
 }
 
-/// A tensor of a kernel's arguments: what it is in, and how.
-struct Lies {
+/// The element type and the layout of a tensor argument.
+struct Described {
     elem: Elem,
     shape: Vec<usize>,
     strides: Vec<usize>,
 }
 
-impl Lies {
-    fn new(dtype: DType, shape: &[usize]) -> Result<Lies> {
-        Ok(Lies { elem: elem(dtype)?, shape: shape.to_vec(), strides: by_rows(shape) })
+impl Described {
+    fn new(dtype: DType, shape: &[usize]) -> Result<Described> {
+        Ok(Described { elem: elem(dtype)?, shape: shape.to_vec(), strides: by_rows(shape) })
     }
 }
 
@@ -73,25 +73,25 @@ pub(crate) fn launch<M: Memory>(
 
     let mut output = first.beside(dtype, shape.elem_count())?;
     let mut scratch = Vec::new();
-    let mut lies = Vec::with_capacity(arguments.len());
+    let mut tensors = Vec::with_capacity(arguments.len());
     for slot in &arguments {
-        lies.push(match slot {
+        tensors.push(match slot {
             Slot::Operand(number) => match operands.get(*number) {
-                Some((memory, at)) => Some(Lies {
+                Some((memory, at)) => Some(Described {
                     elem: elem(memory.dtype())?,
                     shape: at.dims().to_vec(),
                     strides: at.stride().to_vec(),
                 }),
                 None => bail!("{}: operand {number} of {}", operation.name(), operands.len()),
             },
-            Slot::Output => Some(Lies::new(dtype, shape.dims())?),
+            Slot::Output => Some(Described::new(dtype, shape.dims())?),
             Slot::Scratch(dtype, shape) => {
                 scratch.push(first.beside(*dtype, shape.iter().product())?);
-                Some(Lies::new(*dtype, shape)?)
+                Some(Described::new(*dtype, shape)?)
             }
             Slot::Nothing(elem, modes) => {
                 let shape = vec![0; *modes];
-                Some(Lies { elem: *elem, strides: by_rows(&shape), shape })
+                Some(Described { elem: *elem, strides: by_rows(&shape), shape })
             }
             Slot::Value(_) => None,
         });
@@ -99,7 +99,7 @@ pub(crate) fn launch<M: Memory>(
 
     let (mut written, mut others) = (output.write(), scratch.iter_mut());
     let mut taken = Vec::with_capacity(arguments.len());
-    for (slot, lies) in arguments.into_iter().zip(&lies) {
+    for (slot, tensor) in arguments.into_iter().zip(&tensors) {
         let bytes = match slot {
             Slot::Value(value) => {
                 taken.push(value);
@@ -113,7 +113,7 @@ pub(crate) fn launch<M: Memory>(
             Slot::Scratch(..) => others.next().and_then(M::write),
             Slot::Nothing(..) => first.read(0, Some(0)),
         };
-        let (Some(bytes), Some(Lies { elem, shape, strides })) = (bytes, lies) else {
+        let (Some(bytes), Some(Described { elem, shape, strides })) = (bytes, tensor) else {
             bail!("{}: an argument has no memory, or the output is taken twice", operation.name())
         };
         taken.push(Argument::tensor(*elem, shape, strides, bytes).map_err(Error::wrap)?);

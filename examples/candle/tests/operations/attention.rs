@@ -1,6 +1,6 @@
 //! Attention beside candle's own products and softmax in float32.
 
-use super::{close, random, told};
+use super::{close, error_text, random};
 use candle_core::{DType, Result, Tensor};
 use layout_candle::attention;
 
@@ -50,11 +50,11 @@ fn it_equals_candles_own() -> Result<()> {
 fn what_does_not_fit_is_an_error() -> Result<()> {
     let q = random(&[1, 2, 4, 64], DType::BF16)?;
     let wide = q.to_dtype(DType::F32)?;
-    assert!(told(attention(&wide, &wide, &wide, true, None)).contains("F32"));
+    assert!(error_text(attention(&wide, &wide, &wide, true, None)).contains("F32"));
     let three = random(&[1, 3, 4, 64], DType::BF16)?;
-    let heads = told(attention(&q, &three, &three, true, None));
+    let heads = error_text(attention(&q, &three, &three, true, None));
     assert!(heads.contains("attention") && heads.contains("HQ % HK"), "{heads}");
-    let other = told(attention(&q, &q.to_dtype(DType::F16)?, &q, true, None));
+    let other = error_text(attention(&q, &q.to_dtype(DType::F16)?, &q, true, None));
     assert!(other.contains("attention") && other.contains("f16"), "{other}");
     Ok(())
 }

@@ -24,8 +24,8 @@ pub fn close(found: &Tensor, expected: &Tensor, bound: f32) -> Result<()> {
     Ok(())
 }
 
-/// What an error says, and what caused it.
-pub fn told(result: Result<Tensor>) -> String {
+/// The text of an error, with its cause.
+pub fn error_text(result: Result<Tensor>) -> String {
     match result {
         Ok(tensor) => panic!("an error was expected, not {tensor}"),
         Err(error) => error.to_string(),

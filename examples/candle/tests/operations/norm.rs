@@ -1,6 +1,6 @@
 //! The norm beside candle's own.
 
-use super::{close, random, told};
+use super::{close, error_text, random};
 use candle_core::{DType, Device, Result, Tensor};
 
 #[test]
@@ -17,7 +17,7 @@ fn it_equals_candles_own() -> Result<()> {
 }
 
 #[test]
-fn tensors_that_lie_otherwise() -> Result<()> {
+fn tensors_with_other_strides() -> Result<()> {
     let (x, weight) = (random(&[24, 6], DType::F32)?, random(&[48], DType::F32)?);
     let (x, weight) = (x.t()?.narrow(0, 1, 4)?, weight.narrow(0, 8, 24)?);
     let own = candle_nn::ops::rms_norm(&x.contiguous()?, &weight.contiguous()?, 1e-5)?;
@@ -34,12 +34,12 @@ fn tensors_that_lie_otherwise() -> Result<()> {
 #[test]
 fn what_does_not_fit_is_an_error() -> Result<()> {
     let x = random(&[2, 8], DType::F32)?;
-    let told = |x: &Tensor, weight: &Tensor| told(layout_candle::rms_norm(x, weight, 1e-5));
-    let short = told(&x, &random(&[7], DType::F32)?);
+    let error = |x: &Tensor, weight: &Tensor| error_text(layout_candle::rms_norm(x, weight, 1e-5));
+    let short = error(&x, &random(&[7], DType::F32)?);
     assert!(short.contains("rms_norm") && short.contains('7') && short.contains('8'), "{short}");
-    let other = told(&x, &random(&[8], DType::F16)?);
+    let other = error(&x, &random(&[8], DType::F16)?);
     assert!(other.contains("rms_norm") && other.contains("f16"), "{other}");
-    let whole = told(&x.to_dtype(DType::F64)?, &random(&[8], DType::F64)?);
+    let whole = error(&x.to_dtype(DType::F64)?, &random(&[8], DType::F64)?);
     assert!(whole.contains("rms_norm") && whole.contains("F64"), "{whole}");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Products beside candle's own in float32, of operands that are rounded alike.
 
-use super::{close, random, told};
+use super::{close, error_text, random};
 use candle_core::{DType, Result, Tensor};
 use layout_candle::{Launched, MatMul, Then, linear, linear_then};
 
@@ -49,15 +49,15 @@ fn epilogues_equal_candles_own() -> Result<()> {
 #[test]
 fn what_does_not_fit_is_an_error() -> Result<()> {
     let (x, weight) = (random(&[3, 64], DType::BF16)?, random(&[24, 64], DType::BF16)?);
-    let long = told(linear(&x, &random(&[24, 72], DType::BF16)?));
+    let long = error_text(linear(&x, &random(&[24, 72], DType::BF16)?));
     assert!(long.contains("matmul") && long.contains("64") && long.contains("72"), "{long}");
-    let other = told(linear(&x, &weight.to_dtype(DType::F16)?));
+    let other = error_text(linear(&x, &weight.to_dtype(DType::F16)?));
     assert!(other.contains("BF16") && other.contains("F16"), "{other}");
-    let wide = told(linear(&x.to_dtype(DType::F32)?, &weight.to_dtype(DType::F32)?));
+    let wide = error_text(linear(&x.to_dtype(DType::F32)?, &weight.to_dtype(DType::F32)?));
     assert!(wide.contains("F32"), "{wide}");
-    let odd = told(linear(&random(&[3, 63], DType::BF16)?, &random(&[24, 63], DType::BF16)?));
+    let odd = error_text(linear(&random(&[3, 63], DType::BF16)?, &random(&[24, 63], DType::BF16)?));
     assert!(odd.contains("16 bytes"), "{odd}");
-    let beside = told(linear_then(&x, &weight, Then::Plus, &random(&[3, 23], DType::BF16)?));
+    let beside = error_text(linear_then(&x, &weight, Then::Plus, &random(&[3, 23], DType::BF16)?));
     assert!(beside.contains("matmul_then") && beside.contains("23"), "{beside}");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The rotary embedding beside candle's own.
 
-use super::{close, random, told};
+use super::{close, error_text, random};
 use candle_core::{DType, Result};
 use layout_candle::rope;
 
@@ -24,13 +24,13 @@ fn it_equals_candles_own() -> Result<()> {
 #[test]
 fn what_does_not_fit_is_an_error() -> Result<()> {
     let (x, cos) = (random(&[1, 2, 5, 8], DType::F32)?, random(&[5, 4], DType::F32)?);
-    let few = told(rope(&x, &cos.narrow(0, 0, 4)?, &cos.narrow(0, 0, 4)?));
+    let few = error_text(rope(&x, &cos.narrow(0, 0, 4)?, &cos.narrow(0, 0, 4)?));
     assert!(few.contains("rope") && few.contains("L >= M"), "{few}");
-    let odd = told(rope(&x.narrow(3, 0, 7)?, &cos, &cos));
+    let odd = error_text(rope(&x.narrow(3, 0, 7)?, &cos, &cos));
     assert!(odd.contains("rope") && odd.contains("no halves"), "{odd}");
-    let flat = told(rope(&x.flatten_to(1)?, &cos, &cos));
+    let flat = error_text(rope(&x.flatten_to(1)?, &cos, &cos));
     assert!(flat.contains("rope"), "{flat}");
-    let columns = told(rope(&x.transpose(2, 3)?.contiguous()?.transpose(2, 3)?, &cos, &cos));
+    let columns = error_text(rope(&x.transpose(2, 3)?.contiguous()?.transpose(2, 3)?, &cos, &cos));
     assert!(columns.contains("rope") && columns.contains('x'), "{columns}");
     Ok(())
 }
