@@ -42,13 +42,13 @@ fn mistakes(list: &[Mistake]) -> Value {
 
 /// The kernel, the variant that a launch of these sizes takes, and its arguments.
 fn ready(text: &str, request: &Value) -> Result<(Kernel, Prepared, Vec<Given>), Value> {
-    let told = |message: String| json!({ "error": message });
-    let sizes = sizes::table(request["sizes"].as_str().unwrap_or_default()).map_err(told)?;
+    let error_answer = |message: String| json!({ "error": message });
+    let sizes = sizes::table(request["sizes"].as_str().unwrap_or_default()).map_err(error_answer)?;
     let kernel = read(text).map_err(|list| mistakes(&list))?;
     let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
     let plan = sizes::any_variant(&kernel, &set);
     let given = match &plan {
-        Some(checked) => sizes::arguments(checked.plan(), &sizes).map_err(told)?,
+        Some(checked) => sizes::arguments(checked.plan(), &sizes).map_err(error_answer)?,
         // It does not compile: preparing says why.
         None => vec![],
     };

@@ -6,7 +6,7 @@
 //! = LAUNCH COUNT / COUNT     a quotient of two; also `/ LAUNCH COUNT`
 //! = h200 KERNEL EXTENTS      the rate in the latest record of that kernel: `4096` for a cube or a square, `1024x512x2048`
 //! = h200ms KERNEL EXTENTS    its milliseconds
-//! = theirs                   what a tutorial prints: it stands in others.rs
+//! = theirs                   what a tutorial prints, listed in others.rs
 //! = sheet WHAT               NVIDIA's data sheet, in others.rs; `sheet WHAT / WHAT` the quotient of two
 //! = attention keys           the size of a launch of launches.rs
 //! ```

@@ -68,17 +68,17 @@ pub const PRINTED: [(&str, &str); 9] = [
 ];
 
 #[test]
-fn what_they_print_stands_in_the_book_with_ours_beside_it() {
+fn what_they_print_is_in_the_book_next_to_ours() {
     let tables: String = all().into_iter().map(|(_, chapter)| chapter).collect();
     let tables = format!("{tables}\n{}", text("book/src/outputs/tvm.md"));
     for (number, ..) in THEIRS {
         // In a row of a table that has a number of ours, too.
         let row =
             |line: &&str| line.starts_with('|') && line.contains(&format!(" {number}<!-- = theirs -->"));
-        let row = tables.lines().find(row).unwrap_or_else(|| panic!("{number} stands in no table"));
+        let row = tables.lines().find(row).unwrap_or_else(|| panic!("{number} is in no table"));
         assert!(
             row.replace("<!-- = theirs", "").contains("<!-- = "),
-            "nothing of ours stands beside {number}: {row}"
+            "the row of {number} has no number of ours: {row}"
         );
     }
     let printed = text("book/src/outputs/puzzles.txt");

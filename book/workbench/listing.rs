@@ -31,7 +31,7 @@ mod tests {
     use super::function;
 
     #[test]
-    fn an_item_is_found_with_what_stands_above_it() {
+    fn an_item_is_found_with_its_attributes_and_docs() {
         let text = "//! A file.\n\nuse a::b;\n\nmod m {\n    /// One.\n    #[a(\n        b,\n    )]\n    pub fn one<T>() {\n        if x {\n        }\n    }\n    fn one_more() {\n    }\n}\n";
         let one = "/// One.\n#[a(\n    b,\n)]\npub fn one<T>() {\n    if x {\n    }\n}\n";
         assert_eq!(function(text, "one").as_deref(), Some(one));

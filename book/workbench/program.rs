@@ -41,7 +41,7 @@ fn nowhere(message: impl Into<String>) -> Vec<Mistake> {
 /// # Errors
 /// All that is wrong with it.
 pub fn read(text: &str) -> Result<Kernel, Vec<Mistake>> {
-    let told = |errors: Vec<layout_text::TextError>| {
+    let mistakes = |errors: Vec<layout_text::TextError>| {
         let one = |error: layout_text::TextError| Mistake {
             start: error.start,
             end: error.end,
@@ -49,7 +49,7 @@ pub fn read(text: &str) -> Result<Kernel, Vec<Mistake>> {
         };
         errors.into_iter().map(one).collect()
     };
-    layout_text::kernel(text).map_err(told)
+    layout_text::kernel(text).map_err(mistakes)
 }
 
 fn placed(kernel: &Kernel, errors: &Errors) -> Vec<Mistake> {
@@ -342,18 +342,18 @@ fn twice<const N: usize>(x: &LayoutTensor<i32, ColMajor<N, 2>>, y: &mut LayoutTe
     }
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn arguments_that_do_not_fit_are_reported() {
         let kernel = read(TWICE).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
         let mut wrong = arguments();
         wrong[0] = Given::Index(1);
-        let told = |given: &[Given]| match prepare(&kernel, None, given, None) {
+        let message = |given: &[Given]| match prepare(&kernel, None, given, None) {
             Ok(_) => String::new(),
             Err(mistakes) => mistakes[0].to_string(),
         };
-        assert!(told(&wrong).contains("argument `x` is a tensor of i32"), "{}", told(&wrong));
-        assert!(told(&wrong[1..]).contains("takes 4 arguments, 3 are given"));
+        assert!(message(&wrong).contains("argument `x` is a tensor of i32"), "{}", message(&wrong));
+        assert!(message(&wrong[1..]).contains("takes 4 arguments, 3 are given"));
         wrong[0] = Tensor::of(&[4, 2], |_| 0.0).into();
-        assert!(told(&wrong).contains('4'), "{}", told(&wrong));
+        assert!(message(&wrong).contains('4'), "{}", message(&wrong));
         let bad = read(&TWICE.replace("i < N", "i < Q")).expect_err("no Q");
         assert_eq!((bad[0].start.line, bad[0].start.column), (4, 12), "{}", bad[0]);
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! // What the exercise asks for.        the comment above the kernel
-//! @@ for                                these lines of our solution, which stand there once
+//! @@ for                                these lines of our solution, which occur in it once
 //!     for k in 0..K {
 //!         sum += a[[row, k]] * b[[k, col]];
 //!     }

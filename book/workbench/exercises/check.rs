@@ -1,4 +1,4 @@
-//! An answer against its exercise: what a reader is told.
+//! The check of an answer to an exercise, and the message to the reader.
 
 use super::{Case, Exercise, Limit};
 use crate::data::Tensor;

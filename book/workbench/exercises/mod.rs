@@ -147,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_is_told_what_is_wrong() {
-        let told = |name: &str, text: &str| check(find(name).expect("an exercise"), text).to_string();
+    fn a_wrong_answer_is_explained() {
+        let verdict = |name: &str, text: &str| check(find(name).expect("an exercise"), text).to_string();
         let p14 = find("p14").expect("p14");
         // An access without a bound, with its line.
-        let unbounded = told("bug-columns", &find("bug-columns").expect("an exercise").start());
+        let unbounded = verdict("bug-columns", &find("bug-columns").expect("an exercise").start());
         assert!(
             unbounded.contains("out of bounds") && unbounded.contains("sum += a[[i, col]];"),
             "{unbounded}"
@@ -159,19 +159,19 @@ mod tests {
         // The right result at too high a price.
         let slow = find("coalescing").expect("coalescing").start();
         assert!(
-            told("coalescing", &slow).contains("sectors of global memory"),
+            verdict("coalescing", &slow).contains("sectors of global memory"),
             "{}",
-            told("coalescing", &slow)
+            verdict("coalescing", &slow)
         );
         // A text that is none, and one with other arguments.
-        assert!(told("p14", "fn (").contains("line 1"));
+        assert!(verdict("p14", "fn (").contains("line 1"));
         let other = find("p10").expect("p10").solution();
-        assert!(told("p09", &other).contains("arguments"), "{}", told("p09", &other));
+        assert!(verdict("p09", &other).contains("arguments"), "{}", verdict("p09", &other));
         // A wrong number.
         let wrong = find("p09").expect("p09").solution().replace("window[[thread_idx.x + 1]]", "0.0");
-        assert!(told("p09", &wrong).contains("should be"), "{}", told("p09", &wrong));
+        assert!(verdict("p09", &wrong).contains("should be"), "{}", verdict("p09", &wrong));
         // A kernel that does not end.
         let endless = p14.solution().replace("sum += a", "while sum < 1.0 { sum *= 1.0; }\nsum += a");
-        assert!(told("p14", &endless).contains("step limit"), "{}", told("p14", &endless));
+        assert!(verdict("p14", &endless).contains("step limit"), "{}", verdict("p14", &endless));
     }
 }
