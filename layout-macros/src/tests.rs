@@ -638,7 +638,7 @@ fn a_module_takes_functions_of_an_open_one() {
 }
 
 #[test]
-fn mistakes_of_a_module_are_told() {
+fn mistakes_of_a_module_are_reported() {
     for (attribute, item, message) in [
         ("BM = 4", "mod empty {}", "has no entry `BM`"),
         ("with(OP = f)", "mod empty {}", "no kernel of the module has the parameter `OP`"),

@@ -1,6 +1,6 @@
-//! Architectures: what a kernel is compiled for, and what a word needs.
+//! GPU architectures: the targets of compilation and the features that words require.
 //!
-//! Law: `name.parse::<Arch>()` gives what is written as `name`, and nothing else does.
+//! Law: `name.parse::<Arch>()` returns the architecture that displays as `name`; any other text is an error.
 
 use super::elem::Elem;
 use super::wire::wire;

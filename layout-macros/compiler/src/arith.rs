@@ -1,4 +1,5 @@
-//! What is known of an index, and the operations that leave the polynomials: quotient, remainder, bits, min, max.
+//! Intervals of indices, and the operations that a polynomial cannot express: quotient, remainder, bit operations,
+//! min, max.
 //!
 //! Law: each result equals the mathematical operation for every value of the atoms within their facts. A quotient or
 //! remainder becomes an atom only where no exact form is found: `(64 * x + y) / 64 == x` for `0 <= y < 64`.

@@ -1,6 +1,6 @@
-//! Binding a launch plan to the tensors of one launch: extents agree, layouts fit, promises hold.
+//! Binding a launch plan to the tensors of one launch: checks that extents agree, layouts fit and promises hold.
 //!
-//! Law: the checked kernel is right for every launch that [`LaunchPlan::bind`] accepts.
+//! Law: the checked kernel is correct for every launch that [`LaunchPlan::bind`] accepts.
 
 use super::bind_error::{BindError, ViolatedPromise};
 use super::elem::Elem;

@@ -1,4 +1,4 @@
-//! Why a launch is refused: the argument, the numbers, the way out.
+//! Errors of a refused launch. Each names the argument, the numbers and a remedy.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What the macro hands to the program: the kernel as bytes, and the text made at build time.
+//! The output of the macro: the kernel as bytes, and the text that was made at build time.
 
 use super::ir::Kernel;
 use super::params::{ParamValue, Promises};

@@ -1,6 +1,7 @@
-//! Element types: the type of one element of a tensor, of a shared or local tensor, or of a scalar variable.
+//! Element types: the type of an element of a tensor, of a shared or local tensor, or of a scalar variable.
 //!
-//! One table of number formats. Code that depends on a format asks it for bits, sign and kind, and names no type.
+//! One table lists the number formats. Code that depends on a format reads its bits, sign and kind from the table and
+//! names no type.
 
 use super::small_float;
 use super::wire::wire;

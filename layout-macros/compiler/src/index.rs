@@ -1,9 +1,9 @@
 //! Indices: polynomials with integer coefficients over atoms, in one canonical form.
 //!
-//! An [`Index`] is a mathematical integer: it never wraps. `row * K + k` is one polynomial; what is no polynomial (a
-//! quotient, a remainder, an exclusive or, a value known only to the thread) is an [`Atom`], interned in [`Atoms`] with
-//! what is known of it: an interval and a divisor. Equal polynomials are equal values, which is what the proofs in
-//! [`super::prove`] are on. The machine type, 32 or 64 bits, is chosen afterwards, from the interval.
+//! An [`Index`] is a mathematical integer: it never wraps. `row * K + k` is one polynomial. An operation that a
+//! polynomial cannot express (a quotient, a remainder, an exclusive or) and a value that only the thread has become
+//! an [`Atom`]. [`Atoms`] interns it with its interval and a divisor. Equal polynomials are equal values; the proofs
+//! in [`super::prove`] build on that. The machine type, 32 or 64 bits, is chosen afterwards, from the interval.
 
 use super::elem::Elem;
 use super::ir::Special;

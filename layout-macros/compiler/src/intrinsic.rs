@@ -1,10 +1,10 @@
-//! The vocabulary of the kernel language, by identity.
+//! The vocabulary of the kernel language.
 //!
-//! One table: the member, its name in Rust, whether it is a function or a method, how many arguments it takes (the
-//! receiver included), its family, the feature that it needs, and `Host` where the attribute's entries may call it.
-//! The elementwise words have a table of their own, [`super::math`], with their operands, results and spelling in CUDA.
-//! The macro resolves names with it, `lang` holds a documented stub for each row (a test compares),
-//! [`super::specialise()`] gives the meaning.
+//! One table has a row for each word: its name in Rust, whether it is a function or a method, the number of its
+//! arguments (the receiver included), its family, the feature that it requires, and `Host` where the attribute's
+//! entries may call it. The elementwise words have a table of their own, [`super::math`], with their operands,
+//! results and spelling in CUDA. The macro resolves names with the table, `lang` holds a documented stub for each row
+//! (a test compares them), and [`super::specialise()`] gives the meaning.
 
 use super::arch::Feature;
 use super::math::Math;

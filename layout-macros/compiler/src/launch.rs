@@ -1,6 +1,6 @@
-//! What a launch needs to know of a checked kernel: arguments, grid, conditions, the CUDA function's parameters.
+//! The launch plan of a checked kernel: arguments, grid, conditions, parameters of the CUDA function.
 //!
-//! Plain data; [`LaunchPlan::bind`] combines it with the tensors of a launch.
+//! It is plain data; [`LaunchPlan::bind`] combines it with the tensors of a launch.
 
 use super::elem::Elem;
 use super::index::{Atoms, Index};

@@ -1,4 +1,4 @@
-//! The laws of indices and proofs, by brute force: random small polynomials, and every value of their atoms.
+//! The laws of indices and proofs, tested by brute force: random small polynomials, and every value of their atoms.
 
 use super::index::{Atom, AtomId, Atoms, Index, Range};
 use super::ir::BinaryOp;

@@ -1,15 +1,15 @@
-//! The compiler of tiled kernels: what a kernel means, and the stages it passes.
+//! The compiler of tiled kernels: the IR of a kernel and the stages of compilation.
 //!
-//! It has no interface of its own: its version is that of `layout-macros`, which uses it, and anything here may change with
-//! each. What a program names is at `layout_cuda`. Modules without documentation are for the simulator.
+//! It has no stable interface: its version is that of `layout-macros`, which uses it, and anything here may change
+//! with each. `layout_cuda` exports what programs name. Modules without documentation are for the simulator.
 //!
 //! ```text
 //! ir::Kernel ──specialise(ParamSet, Promises)──► Specialised ──check──► Checked ─┬─► emit: CUDA C
 //!                                                                               └─► simulate: results and findings
 //! ```
 //!
-//! A stage is a type with one constructor. `emit` and `layout_simulator::simulate` take only `&Checked` and cannot fail on the
-//! kernel's account.
+//! Each stage is a type with one constructor. `emit` and `layout_simulator::simulate` take only `&Checked`, so no
+//! kernel makes them fail.
 #![forbid(unsafe_code)]
 // What is `pub` is part of the interface, so that the test for examples can read it off the text.
 #![deny(unreachable_pub)]

@@ -1,16 +1,17 @@
-//! The elementwise words: functions of one thread's values. One table says everything of a word but its meaning.
+//! The elementwise words: functions of one thread's values. One table holds everything about a word except its
+//! meaning.
 //!
-//! | column | what it says |
+//! | column | content |
 //! |---|---|
-//! | name, form | how it is called: `x.sin()`, `byte_perm(a, b, selector)`, `f32::from_bits(x)` |
-//! | domain | of which types the first operand is |
+//! | name, form | the call: `x.sin()`, `byte_perm(a, b, selector)`, `f32::from_bits(x)` |
+//! | domain | the types of the first operand |
 //! | operands | the types of the others |
 //! | result | its type |
-//! | of floats, of integers | how CUDA C spells it |
-//! | feature | the one it needs, where some architecture lacks it |
+//! | of floats, of integers | the spelling in CUDA C |
+//! | feature | the required feature, where some architecture lacks it |
 //!
-//! Law: `meaning.rs` has a meaning for each, which the simulator and compile time share. A new word is a row here, a line
-//! there, a stub in `lang`, and a function in `emit/device` where CUDA has none.
+//! Law: `meaning.rs` has a meaning for each word, which the simulator and compile time share. A new word takes a row
+//! here, a line there, a stub in `lang`, and a function in `emit/device` where CUDA has none.
 
 use super::arch::Feature;
 use super::elem::{Elem, Format};

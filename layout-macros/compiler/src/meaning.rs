@@ -1,9 +1,10 @@
-//! The meaning of the elementwise words, as Rust's own functions. The simulator uses it, and so does compile time.
+//! The meaning of the elementwise words, as functions of Rust. The simulator and compile-time evaluation use it.
 //!
-//! Law: each word of the table has a meaning for each type that it applies to, and for no other. A function of floats is
-//! that of Rust's standard library, with these exceptions: `min` and `max` follow PTX (-0 is below 0, a NaN gives the other
-//! operand); `powi` is a product of squares in the same order everywhere; the approximations flush subnormal numbers to
-//! zero and are exact otherwise. Floats of 16 and 8 bits are computed as `f32`; the caller rounds.
+//! Law: each word of the table has a meaning for each type that it applies to, and for no other. A function of floats
+//! is that of Rust's standard library, with these exceptions: `min` and `max` follow PTX (-0 is below 0; of a NaN and
+//! a number the result is the number); `powi` is a product of squares in the same order everywhere; the
+//! approximations flush subnormal numbers to zero and are exact otherwise. Floats of 16 and 8 bits are computed as
+//! `f32`; the caller rounds.
 
 use super::elem::Elem;
 use super::math::Math;

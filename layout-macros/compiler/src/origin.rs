@@ -1,4 +1,4 @@
-//! Where in the user's source something came from, without knowing what a source is.
+//! Source locations that do not depend on the source.
 //!
 //! An [`Origin`] is an opaque number. Only layout-macros maps it to a span; the kernel carries a table from origin to
 //! line and column, so that the simulator and NVRTC's log can name the kernel's Rust line.

@@ -1,4 +1,4 @@
-//! Compile-time parameters: what the attribute binds, and the sets that a kernel is specialised for.
+//! Compile-time parameters: the values in the attribute, and the sets that a kernel is specialised for.
 
 use super::elem::Elem;
 use super::wire::wire;

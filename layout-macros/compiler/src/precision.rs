@@ -1,10 +1,12 @@
-//! How far the elementwise words may be from the exact value, on a GPU and on the simulator.
+//! Error bounds of the elementwise words, on a GPU and on the simulator.
 //!
-//! One table: the docs of [`layout_core::lang`] say what is here (a test compares), and a test of the whole vocabulary
-//! measures against it. Sources: CUDA C++ Programming Guide 13.0, Tables 17 and 18 (maximum distance in ulps from the correctly
-//! rounded result, found by extensive tests, not proved); PTX ISA 9.1, section 9.7.3, for the approximations.
+//! There is one table. The docs of [`layout_core::lang`] state its bounds (a test compares them), and a test of the
+//! whole vocabulary measures against it. Sources: CUDA C++ Programming Guide 13.0, Tables 17 and 18 (maximum distance
+//! in ulps from the correctly rounded result, found by extensive tests, not proved); PTX ISA 9.1, section 9.7.3, for
+//! the approximations.
 //!
-//! Law: each word has a row, so a new one does not compile without its error. What an exact word gives is the nearest value of its type.
+//! Law: each word has a row, so a new word without a bound does not compile. An exact word returns the nearest value
+//! of its type.
 
 use super::elem::Elem;
 use super::math::{Domain, Math};

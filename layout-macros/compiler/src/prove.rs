@@ -1,9 +1,10 @@
 //! Bounds-check elimination: proofs that an index is not negative, from intervals, divisors and the guards in force.
 //!
-//! Law: `prove` says yes only where `goal >= 0` for every value of the atoms that satisfies the facts. A failed proof
-//! proves nothing; it costs a mask, never a wrong result. The search ends at two facts: the sum `goal = c1 * fact1 + c2 *
-//! fact2 + rest` with `rest >= 0` by its interval. A `min` or a `max` is one of its operands: the goal holds if it holds
-//! with both, or with one operand that bounds it from the needed side. The value of an `if` is that of one of its branches.
+//! Law: `prove` returns true only if `goal >= 0` for every value of the atoms that satisfies the facts. A failed
+//! proof proves nothing; it costs a mask, never a wrong result. A proof uses at most two facts: `goal = c1 * fact1 +
+//! c2 * fact2 + rest`, where the interval of `rest` is not negative. A `min` or a `max` equals one of its operands:
+//! the goal holds if it holds with both, or with one operand that bounds it from the required side. The value of an
+//! `if` is that of one of its branches.
 
 use super::index::{Atom, AtomId, Atoms, Index, Monomial, Range, Way};
 use super::ir::{BinaryOp, UnaryOp};

@@ -1,8 +1,8 @@
-//! The parameter sets of a kernel: what its attribute lists, what a launch asks for, completed.
+//! The parameter sets of a kernel: the combinations that its attribute lists, and the completion of a set that a
+//! launch gives.
 //!
-//! Law: every set from here has one value for each parameter, in the attribute's order. A parameter that is an expression
-//! over others has that expression's value. Of the combinations of lists only those are kept for which every `filter`
-//! holds.
+//! Law: every set has one value for each parameter, in the attribute's order. A parameter that is an expression over
+//! others has that expression's value. A combination is kept only if every `filter` holds.
 
 use super::bind::LaunchArgument;
 use super::elem::Elem;

@@ -1,9 +1,8 @@
 //! Floats of 16 and 8 bits. Each is held as an `f32`, which represents it exactly, and rounded after each operation.
 //!
-//! Laws: `held(decode(bits)) == bits` for every bit pattern, and `encode(decode(bits)) == bits` for every finite one; `encode` rounds
-//! to nearest, ties to even.
-//! Values that are too large become infinity in `f16` and `bf16`, and the largest finite value in `e4m3` and `e5m2` (as
-//! CUDA's conversions with `satfinite` do).
+//! Laws: `held(decode(bits)) == bits` for every bit pattern, and `encode(decode(bits)) == bits` for every finite one.
+//! `encode` rounds to nearest, ties to even. A value that is too large becomes infinity in `f16` and `bf16`, and the
+//! largest finite value in `e4m3` and `e5m2` (as CUDA's conversions with `satfinite` do).
 //!
 //! Source: IEEE 754-2019 (binary16); Open Compute Project, 8-bit Floating Point Specification, revision 1.0.
 

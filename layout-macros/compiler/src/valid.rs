@@ -1,7 +1,7 @@
-//! Whether a kernel that came as bytes is consistent, so that the stages may index its tables.
+//! Validation of a kernel that was read from bytes, so that the stages may index its tables.
 //!
-//! Law: of a valid kernel every id is in range, every expression's parts come before it in the arena (so nothing holds
-//! itself), and every tensor has one to five extents. The macro's lowering makes only such kernels.
+//! Law: in a valid kernel every id is in range, every expression's operands precede it in the arena (so no expression
+//! contains itself), and every tensor has one to five extents. The macro's lowering makes only valid kernels.
 
 use super::ir::{
     Annotation, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, LocalId, Pattern,

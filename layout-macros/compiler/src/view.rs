@@ -1,8 +1,8 @@
 //! Views: an affine map from coordinates to the elements of a place, and the conditions under which they exist.
 //!
-//! A view never forgets its tensor. Beside the memory offset it carries, for each edge that its coordinates might
-//! cross, the same affine map into that edge's coordinate (CuTe's identity tensor): [`Bound`]. Hence a mask is exact
-//! after any chain of tiles, vectors and distributions, and one that is provable disappears.
+//! A view keeps its tensor. Next to the memory offset it carries, for each edge that its coordinates may cross, the
+//! same affine map to that edge's coordinate (CuTe's identity tensor): [`Bound`]. So a mask is exact after any chain
+//! of tiles, vectors and distributions, and a mask that is proved true disappears.
 //!
 //! Law: element `c` of a view exists iff every bound holds at `c`; then `offset + Σ c·stride` is in the place.
 

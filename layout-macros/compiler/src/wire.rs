@@ -1,8 +1,8 @@
-//! The bytes in which a kernel travels from the macro into the program that holds it.
+//! Serialisation of a kernel: the macro embeds the bytes in the program.
 //!
-//! Law: `decode(&encode(&k)) == Ok(k)` for every kernel. The first bytes carry [`VERSION`]: a program built by another
-//! version of the macro is refused by name instead of misread. Numbers are little-endian base-128, so that most nodes
-//! of a kernel take one or two bytes.
+//! Law: `decode(&encode(&k)) == Ok(k)` for every kernel. The first bytes are [`VERSION`]: a program that was built by
+//! another version of the macro is refused with a message. Numbers are little-endian base-128, so most nodes of a
+//! kernel take one or two bytes.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! An element of a view: its place, its index, and a mask for every edge that cannot be proved.
+//! An access to an element of a view: its place, its index, and a mask for each edge that is not proved to be in
+//! bounds.
 
 use super::lower::{Failed, Lower};
 use crate::elem::Constant;

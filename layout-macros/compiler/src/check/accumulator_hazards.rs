@@ -1,8 +1,8 @@
-//! Accumulator hazards: the registers of a product must not be touched between the product and the wait.
+//! Accumulator hazards: between a product and its wait no other instruction may access the product's registers.
 //!
-//! Law: on every path of control, between a product of a warpgroup and the wait that completes it, only further products
-//! into the same accumulator touch its registers, and products alone read those of its operand. Otherwise the hardware gives
-//! arbitrary values.
+//! Law: on every path between a product of a warpgroup and the wait that completes it, only further products into the
+//! same accumulator access that accumulator, and only products read a left operand that is in registers. Otherwise
+//! the hardware result is undefined.
 
 use super::lower::Out;
 use crate::origin::{Errors, KernelError};

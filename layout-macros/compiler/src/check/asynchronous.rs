@@ -1,7 +1,7 @@
-//! Tiles for the matrix units of a warpgroup: what they can address becomes descriptors.
+//! Tiles of warpgroup instructions (`wgmma`, `stmatrix`): their matrix descriptors and registers.
 //!
-//! Law: what is accepted here the hardware can do; everything else is an error that names the rule. Source: PTX ISA,
-//! "Shared memory matrix layout", "wgmma.mma_async", "stmatrix".
+//! Law: every accepted tile is one that the hardware can address; every other tile is an error that names the rule.
+//! Source: PTX ISA, "Shared memory matrix layout", "wgmma.mma_async", "stmatrix".
 
 use super::lower::{Failed, Lower, Out};
 use crate::elem::{Constant, Elem};

@@ -1,8 +1,8 @@
-//! Programmatic dependent launch: kernels that begin before the launches ahead of them have ended, and
+//! Programmatic dependent launch: kernels that start before the launches ahead of them have ended, and
 //! `grid_dependency_wait()`.
 //!
-//! Law: on every path of control such a kernel waits, and ahead of every access to global memory. Every thread waits, since
-//! the launch after this one takes its end for the end of those before.
+//! Law: in a kernel that calls it, every path calls it before its first access to global memory. Every thread has to
+//! call it: the next launch takes the end of this one as the end of the launches before.
 
 use super::lower::Out;
 use crate::origin::{Errors, KernelError, Origin};

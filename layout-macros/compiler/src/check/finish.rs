@@ -1,4 +1,5 @@
-//! Dead code elimination after lowering: names that nothing reads are removed, and the function takes only the arguments that it uses.
+//! Dead code elimination after lowering. Names without a read are removed, and the CUDA function takes only the
+//! arguments that it uses.
 
 use super::lower::Out;
 use crate::index::{Atom, VarId};

@@ -1,8 +1,8 @@
-//! The left operand of a product of a warpgroup in registers.
+//! The left operand of a warpgroup product in registers.
 //!
 //! Law: with `e` elements in 32 bits, element `h`, `e j + i` of the thread's part is in row `t % 32 / 4 + 8 h` of the
-//! warp's sixteen rows and in column `e (t % 4) + i + 4 e j`. Register `h + 2 j` feeds a step of 32 bytes of `k`. An f32 is
-//! rounded to tf32 before the product's fence.
+//! warp's sixteen rows and in column `e (t % 4) + i + 4 e j`. Its register is `h + 2 j`; four successive registers
+//! are the operand of a step over 32 bytes of `k`. An f32 is rounded to tf32 before the product's fence.
 
 use super::lower::{Failed, Lower, Out};
 use crate::elem::Elem;

@@ -1,4 +1,4 @@
-//! The walk from tiles to elements: statements and values, with the facts that hold where they are.
+//! Lowering of tiles to elements: walks statements and values with the facts that hold at each.
 //!
 //! Invariant: `facts` holds exactly what the enclosing guards and loops promise at the current statement.
 

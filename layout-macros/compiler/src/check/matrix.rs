@@ -1,8 +1,8 @@
-//! The matrix instructions of a warp: fragments as views of tiles, by the instructions' thread-value layouts.
+//! The matrix instructions of a warp: fragments are views of tiles, by the instructions' thread-value layouts.
 //!
-//! A tile is rearranged so that the thread's values are modes of a view. Loading or storing it is then a thread's own copy,
-//! with its vectors and masks. Where `ldmatrix` can read the rows of shared memory, it does: the same elements to the same
-//! registers.
+//! A tile is rearranged so that the thread's values are modes of a view. To load or store it is then a thread's own
+//! copy, with its vectors and masks. `ldmatrix` replaces the copy where it can read the rows of shared memory: it
+//! moves the same elements to the same registers.
 
 use super::lower::{Failed, Lower, Out};
 use crate::index::Index;

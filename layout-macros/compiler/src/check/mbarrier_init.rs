@@ -1,7 +1,7 @@
-//! Mbarriers must not be used before every thread sees that they are initialised.
+//! Initialisation of mbarriers: no thread uses one before all threads see that it is initialised.
 //!
-//! Law: on every path of control a barrier of the block or of the cluster comes between the initialisation of mbarriers
-//! and the first arrival, wait or copy that names one. Several threads initialise them, so this holds for the initialising
+//! Law: on every path a barrier of the block or of the cluster separates the initialisation of mbarriers from the
+//! first arrival, wait or copy that names one. Several threads initialise them, so this holds for the initialising
 //! threads as well.
 
 use super::lower::Out;

@@ -1,4 +1,5 @@
-//! From tiles to elements: every view becomes a place, an index and a mask. What is proved in range has no mask.
+//! From tiles to elements: every view becomes a place, an index and a mask. An access that is proved in bounds has no
+//! mask.
 
 mod access;
 mod accumulator_hazards;

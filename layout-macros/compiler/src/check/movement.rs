@@ -1,7 +1,7 @@
 //! Copies, fills and outer products as loops over elements and vectors.
 //!
-//! A copy moves vectors where both sides are contiguous and aligned for them and no vector crosses an edge. Elsewhere it
-//! moves the same elements one by one: narrower, never wrong.
+//! A copy moves vectors where both sides are contiguous and aligned and no vector crosses an edge. Elsewhere it moves
+//! the same elements one by one: it is narrower, never wrong.
 
 use super::lower::{Failed, Lower, Out};
 use super::vectors::Narrowed;

@@ -1,6 +1,6 @@
-//! Registers to shared memory of another block: `store_async`.
+//! `store_async`: stores of registers to another block's shared memory.
 //!
-//! Law: the pieces are those of a copy by the thread, of 4, 8 or 16 bytes each, and none has a mask.
+//! Law: the pieces are those of a thread's own copy, of 4, 8 or 16 bytes each, and none has a mask.
 
 use super::lower::{Failed, Lower, Out};
 use crate::origin::Origin;

@@ -1,7 +1,7 @@
-//! Tiles for TMA: what its boxes can address.
+//! Tiles of TMA copies: their boxes and tensor maps.
 //!
-//! Law: what is accepted here the hardware can do; everything else is an error that names the rule. Source: the CUDA driver
-//! API's `cuTensorMapEncodeTiled`.
+//! Law: every accepted tile is one that the hardware can address; every other tile is an error that names the rule.
+//! Source: the CUDA driver API's `cuTensorMapEncodeTiled`.
 
 use super::lower::{Failed, Lower, Out};
 use crate::elem::Elem;

@@ -1,8 +1,8 @@
-//! How wide a copy is: wide vectors where they are free, though nobody asked; narrower ones where the width asked for is
-//! not possible.
+//! Vector widths of copies. A copy without a requested width gets the widest vectors that cost nothing; a requested
+//! width that is not possible becomes a narrower one.
 //!
-//! Law: the elements and their places stay the same. Only two things may change: which thread of a block copy moves which
-//! element, and how many it moves at once. A barrier is between the copy and its readers in any case.
+//! Law: the elements and their places stay the same. Only the thread of a block copy that moves an element, and the
+//! number of elements that move at once, may change. A barrier separates the copy from its readers in any case.
 
 use super::lower::{Failed, Lower};
 use super::movement::{power_of_two, unit};

@@ -1,16 +1,16 @@
 //! Loop versioning of copies: one bounds check for a whole copy instead of one for each of its pieces.
 //!
 //! ```text
-//! if (the whole copy is in bounds) { the pieces without masks, as wide as they go } else { the pieces with their masks }
+//! if (the whole copy is in bounds) { the pieces without masks, as wide as possible } else { the pieces with their masks }
 //! ```
 //!
-//! Law: both branches copy the same elements to the same places; a mask is absent only where the test proves it. The test
-//! is uniform in a block: it takes the largest value that the thread's own part has in any thread. Rows that begin at any
-//! address are the exception: there each thread tests for itself. The block that has a row's beginning has its end, too, or
-//! few others do, and all but one or two of its threads have whole vectors only.
+//! Law: both branches copy the same elements to the same places, and a mask is absent only where the test proves it.
+//! The test is uniform in a block: it takes the largest value that the thread's own part has in any thread. Rows that
+//! begin at any address are the exception: each thread tests its own part. A block that contains a row's end would
+//! fail a uniform test, although all but one or two of its threads have whole vectors only.
 //!
-//! A second text costs registers. So a thread's own copy has it only where it gains: the test takes every mask away, and
-//! the pieces become half as many or the copy is in a loop.
+//! The second version costs registers. So a thread's own copy is versioned only if the test removes every mask and
+//! either halves the number of pieces or the copy is in a loop.
 
 use super::lower::{Failed, Lower, Out};
 use super::movement::condition;

@@ -1,8 +1,9 @@
-//! Accumulators of a warpgroup that something other than a product writes before a loop of products.
+//! Fences for accumulators that another statement than a product writes before a loop of products.
 //!
-//! Law: where products may be in flight at the end of a loop's round, each of their accumulators with a definition that reaches
-//! the loop from outside passes `accumulator_fence` in front of it. The compiler otherwise moves the definition between the
-//! products, and ptxas makes every product wait (C7515). The function is empty: it only fixes the definition's place.
+//! Law: where products may be in flight at the end of an iteration, each of their accumulators that has a reaching
+//! definition from outside the loop passes `accumulator_fence` before the loop. Otherwise the compiler moves the
+//! definition between the products, and ptxas serialises every product (C7515). The function is empty: it only fixes
+//! the position of the definition.
 
 use crate::program::{
     Access, Control, Operation, Part, PlaceId, Signal, Statement, StatementKind, Wgmma,

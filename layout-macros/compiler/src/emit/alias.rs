@@ -1,7 +1,7 @@
-//! Copies of variables that need no name of their own.
+//! Copy propagation: copies of variables that need no name of their own.
 //!
-//! Law: `long long v = k;` may be left out, and `k` read instead of `v`, where no path leads from an assignment of `k` to a read of
-//! `v` but by way of the declaration of `v`, and nothing assigns `v`.
+//! Law: `long long v = k;` is left out, and `k` is read instead of `v`, only if every path from an assignment of `k`
+//! to a read of `v` passes the declaration of `v`, and `v` is not assigned.
 
 use crate::index::{Atom, VarId};
 use crate::program::{

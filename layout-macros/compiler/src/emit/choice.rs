@@ -1,8 +1,9 @@
-//! Tensors whose reads the compiler must not take from the read-only cache.
+//! Tensors whose loads must not use the read-only cache.
 //!
-//! Law: a pointer is `const .. __restrict__` only where no load through it can be merged with a load of a tensor that the
-//! kernel also writes. NVRTC 13.0 merges the loads of `c ? x[i] : y[i]` into one through a chosen pointer. Where only `x`
-//! is `const __restrict__`, that load goes through the read-only cache and gives the old element of `y` (seen on an H200).
+//! Law: a pointer is `const .. __restrict__` only if no load through it can be merged with a load of a tensor that
+//! the kernel also writes. NVRTC 13.0 merges the loads of `c ? x[i] : y[i]` into one load through a selected pointer.
+//! If only `x` is `const __restrict__`, that load uses the read-only cache and returns the old element of `y`
+//! (observed on an H200).
 
 use crate::check::Checked;
 use crate::program::{Access, Part, Space, walk};

@@ -1,7 +1,8 @@
 //! Statements of a checked kernel as CUDA C.
 //!
-//! One statement becomes one statement, in order. The loops are the kernel's loops, unrolled by pragma. Added are only the
-//! declarations of local arrays ([`super::placement`]), and the bound of a loop that changes while the loop runs.
+//! Each statement becomes one statement, in order. The loops are the kernel's loops, unrolled by pragma. The emitter
+//! adds only the declarations of local arrays ([`super::placement`]), and a copy of a loop's bound that changes in
+//! the loop.
 
 use super::accumulator::{self, Fences};
 use super::alias;

@@ -1,8 +1,8 @@
-//! The device functions of `device/`: a kernel's text gets those that it calls, and no other.
+//! The device functions of `device/`: a kernel's text contains those that it calls, and no other.
 //!
-//! Wrappers that differ little are made by [`super::wrappers`] from templates. A file opens with a comment on the whole.
-//! Every paragraph after that is one function with its comment, and blank lines are between paragraphs, so a paragraph
-//! can be taken alone. Invariant: no function calls another.
+//! [`super::wrappers`] makes families of similar wrappers from templates. A file begins with a comment on the whole
+//! file. Every paragraph after that is one function with its comment, separated by blank lines, so each can be taken
+//! alone. Invariant: no function calls another.
 
 use super::wrappers::{self, paragraphs};
 use std::collections::BTreeSet;

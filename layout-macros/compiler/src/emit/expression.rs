@@ -1,6 +1,6 @@
-//! C expressions, and how they print: parentheses only where C's precedence, or a reader, needs them.
+//! C expressions and their text: parentheses occur only where C's precedence, or a reader, needs them.
 //!
-//! Law: the text parses in C to the tree it was printed from.
+//! Law: C parses the text to the tree that it was printed from.
 
 use crate::ir::BinaryOp;
 use std::fmt;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn parentheses_stand_where_they_are_needed() {
+    fn parentheses_are_written_where_they_are_needed() {
         let (a, b, c) = (|| name("a"), || name("b"), || name("c"));
         let rows = [
             (E::infix(Add, E::infix(Mul, a(), b()), c()), "a * b + c"),

@@ -1,4 +1,4 @@
-//! Accesses with a hint to the caches, as calls of wrappers; L2's policies are made once, at the start.
+//! Accesses with a cache hint, as calls of wrappers. The policies for L2 are created once, at the kernel's start.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;

@@ -1,14 +1,15 @@
 //! Index polynomials as C expressions.
 //!
-//! Terms are in the order in which a person writes them (`block_y * 64 + row`). A dimension or stride that several terms
-//! share is factored out: `(row + 1) * K + k`. A product that makes a whole dimension of a divided one prints as the
-//! dimension: `8 * (K / 8)` is `K`.
+//! Terms are in the order in which a person writes them (`block_y * 64 + row`). A dimension or stride that several
+//! terms share is factored out: `(row + 1) * K + k`. A product that equals a dimension is printed as the dimension:
+//! `8 * (K / 8)` is `K`.
 //!
-//! Law: the text's value is the polynomial's, provided that it fits the text's type. In [`Steps::Proved`] no step overflows
-//! 32 bits: a step that the intervals do not prove is computed in `long long`, and the remainder of a 64-bit position is
-//! cast to `int` where it meets `int`s. In [`Steps::Promised`] sizes and what they count are `int`s, since the whole fits; what
-//! is added only to be taken away again is computed as in `Proved`. An index that may leave 64 bits ([`Atom::Wrapped`]) is computed in `unsigned long
-//! long`, whose overflow C defines; no other step is unsigned.
+//! Law: the text has the polynomial's value, provided that the value fits the text's type. The modes of [`Steps`]:
+//! - `Proved`: no step overflows 32 bits. A step whose interval does not prove that is computed in `long long`, and
+//!   the remainder of a 64-bit position is cast to `int` where it meets `int`s.
+//! - `Promised`: sizes and counts are `int`s, since the result fits. Terms that cancel are computed as in `Proved`.
+//! - `Wrapping`: an index that may leave 64 bits ([`Atom::Wrapped`]) is computed in `unsigned long long`, whose
+//!   overflow C defines. No other step is unsigned.
 
 use super::expression::Expression;
 use super::names::{Name, Names, register};

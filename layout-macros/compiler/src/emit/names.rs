@@ -1,21 +1,21 @@
-//! The only place that makes identifiers.
+//! Identifiers of the emitted text; no other module makes one.
 //!
 //! | what | pattern |
 //! |---|---|
 //! | variable, place, argument, dimension | the user's name |
-//! | one that is taken where it is declared | `name_2`, `name_3`, … |
-//! | one that begins as CUDA's macros, or as wrappers | `v_name` |
-//! | a kernel of a name that NVRTC declares | `name_kernel` |
+//! | the same, if the name is in use at the declaration | `name_2`, `name_3`, … |
+//! | a name with the prefix of a CUDA macro or of a wrapper | `v_name` |
+//! | a kernel with a name that NVRTC declares | `name_kernel` |
 //! | stride of a mode | `a_stride_0` |
 //! | `thread_idx.x`, `block_idx.x`, `block_dim.x`, `grid_dim.x` | `thread_x`, `block_x`, `block_dim_x`, `grid_dim_x` |
 //! | the warpgroup, in a kernel of warpgroups | `warp_group` |
-//! | bound of a loop that changes in it | `k_end`, `k_start` |
+//! | bound of a loop that changes in the loop | `k_end`, `k_start` |
 //! | dynamic shared memory | `shared_memory` |
 //! | L2's policy of a hint | `evict_first` |
-//! | blocks that have come to a barrier of the grid | `grid_arrived` |
+//! | counter of a barrier of the grid | `grid_arrived` |
 //!
-//! Invariant: what is visible at one point has distinct names; none is a word of C++ or CUDA, or a helper's; none holds
-//! `__` or begins with an underscore and a capital (both are reserved in C++).
+//! Invariant: the names that are visible at one point are distinct. No name is a word of C++ or CUDA or the name of a
+//! helper, and none contains `__` or begins with an underscore and a capital (both are reserved in C++).
 
 use super::device;
 use super::types::small_floats;

@@ -1,4 +1,4 @@
-//! Operations on more than one element, and what orders them, as calls of wrappers.
+//! Operations on more than one element, and their synchronisation, as calls of wrappers.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;

@@ -1,8 +1,8 @@
-//! Where a local array is declared: in the innermost statement list that holds every use of it.
+//! Placement of local arrays: each is declared in the innermost statement list that holds every use of it.
 //!
-//! A local place lives as long as the thread. So its declaration may be inside a loop only where a round never reads
-//! what an earlier round wrote: where the loop's body writes every element before it reads one. Law: with the arrays
-//! declared where this says, each read gives the element that was written last, as if all was at the function's head.
+//! A local place lives as long as the thread. So its declaration may be in a loop only if an iteration never reads
+//! what an earlier one wrote: the loop's body writes every element before it reads one. Law: with this placement,
+//! each read returns the element that was written last, as if all arrays were declared at the function's head.
 
 use crate::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::program::{

@@ -1,7 +1,8 @@
-//! What threads do together: collectives of a warp, atomic operations on an element.
+//! Collectives of a warp, and atomic operations on an element.
 //!
 //! A collective names all 32 lanes, since its meaning requires all of them. Sums of signed integers wrap, so they are
-//! computed as unsigned ones. Types narrower than 32 bits are combined in 32 bits, which have one instruction for it.
+//! computed in unsigned types. Types narrower than 32 bits are combined in 32 bits, for which there is one
+//! instruction.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;

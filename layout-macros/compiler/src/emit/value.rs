@@ -1,8 +1,8 @@
 //! Values of element types as C expressions, with Rust's meaning.
 //!
-//! Where C++ leaves open what Rust defines, a function of `device/` fills in: overflow of signed integers
-//! (`wrapping_add`), casts of floats to integers (`saturate_i32`). What is narrower than `int` is computed in `int` and
-//! cast back; shifts take their count modulo the width. Arithmetic on 16- and 8-bit floats is done in `float` and
+//! Where C++ leaves undefined what Rust defines, a function of `device/` defines it: overflow of signed integers
+//! (`wrapping_add`), casts of floats to integers (`saturate_i32`). Types narrower than `int` are computed in `int`
+//! and cast back; shifts take their count modulo the width. Arithmetic on 16- and 8-bit floats is done in `float` and
 //! rounded back.
 
 use super::cuda_c::Emitter;

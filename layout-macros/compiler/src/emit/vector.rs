@@ -1,14 +1,14 @@
-//! Where a vector is stored.
+//! Addresses of vector stores.
 //!
 //! ```text
 //! *reinterpret_cast<float4*>(&to[i * 4])     counted in elements
 //! reinterpret_cast<float4*>(to)[i]           counted in vectors
 //! ```
 //!
-//! Law: both are one address. They differ where something that is no whole number of vectors is subtracted, as with a row
-//! that begins at any address. There NVRTC splits a store in the first form into one for each element, and leaves the
-//! second whole (seen in the PTX of 13.0; loads stay whole in both). Elsewhere the first form is used: to count a stride in
-//! vectors takes a division, and registers that attention does not have.
+//! Law: both forms have the same address. They differ where the subtrahend of an index is not a whole number of
+//! vectors, as in a row that begins at any address. There NVRTC splits a store in the first form into one for each
+//! element, and keeps the second whole (seen in the PTX of 13.0; loads are whole in both). Elsewhere the first form
+//! is used: a stride counted in vectors takes a division, and registers that attention does not have.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;

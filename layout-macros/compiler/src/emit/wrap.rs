@@ -1,4 +1,4 @@
-//! Statements that are too long for one line, broken where a person breaks them.
+//! Line breaks of statements that are too long for one line.
 //!
 //! ```text
 //! copy(            if (a            *target =
@@ -7,7 +7,7 @@
 //! );
 //! ```
 //!
-//! Law: the lines, joined, are the statement's text on one line, spaces aside.
+//! Law: the lines, joined, are the statement's text on one line, except for spaces.
 
 use super::expression::Expression;
 use crate::ir::BinaryOp;

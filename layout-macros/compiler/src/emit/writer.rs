@@ -1,4 +1,4 @@
-//! Lines of text with their indentation, and the Rust line each comes from.
+//! Lines of text with their indentation and the Rust line of each.
 //!
 //! Invariant: `lines` has one entry for each line of `text`, and every line ends with a newline.
 

@@ -1,8 +1,8 @@
-//! What a variant does to memory: for each access how many bytes it moves at once, by which instruction, and what it lost
-//! during compilation.
+//! The accesses of a variant: for each access the bytes that it moves at once, the instruction, and the optimisations
+//! that it missed.
 //!
-//! Law: it is read from [`Checked`] alone, from which the text is made as well. So it says what the code does, and `deny`
-//! in the attribute refuses in the same words.
+//! Law: an explanation is made from [`Checked`] alone, as the CUDA text is. So it describes the code, and `deny` in
+//! the attribute refuses with the same words.
 
 mod walk;
 mod words;

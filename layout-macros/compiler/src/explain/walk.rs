@@ -1,4 +1,4 @@
-//! The accesses of a body, each with what moves its bytes.
+//! The accesses of a body, each with the instruction that moves its bytes.
 
 use super::Transport;
 use crate::program::{Access, AtomicChange, Operation, Part, Statement, StatementKind, walk};

@@ -1,4 +1,4 @@
-//! Indices and reasons in the kernel's own words.
+//! The text of indices and reasons, in the names of the kernel.
 
 use crate::check::Checked;
 use crate::elem::Elem;

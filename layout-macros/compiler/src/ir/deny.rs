@@ -1,4 +1,4 @@
-//! What a kernel's `deny` refuses.
+//! The remark kinds that a kernel's `deny` refuses.
 
 use super::super::wire::wire;
 use std::fmt;

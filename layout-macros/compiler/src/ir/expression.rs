@@ -1,6 +1,6 @@
-//! Expressions of a kernel, in one arena addressed by [`ExprId`]; types, operators, places of threads.
+//! Expressions of a kernel, in one arena addressed by [`ExprId`]; types, operators, thread indices.
 //!
-//! Invariant: no expression holds itself.
+//! Invariant: no expression contains itself.
 
 use super::super::elem::{Elem, Known};
 use super::super::intrinsic::Intrinsic;

@@ -1,11 +1,11 @@
-//! A kernel as the user wrote it: names resolved, nothing evaluated, every parameter still open.
+//! A kernel as the user wrote it: names are resolved, nothing is evaluated, and every parameter is open.
 //!
-//! [`Kernel`] is data: expressions in one arena addressed by [`ExprId`], so that it can be embedded in a program
-//! ([`super::wire`]) and specialised there for parameter sets that the macro never saw. Its meaning is given by
-//! [`super::specialise()`]; the macro only resolves names and refuses what the language does not have.
+//! [`Kernel`] is data: its expressions are in one arena addressed by [`ExprId`]. So it can be embedded in a program
+//! ([`super::wire`]) and specialised there for parameter sets that the macro did not compile. [`super::specialise()`]
+//! gives its meaning; the macro only resolves names and refuses what the language does not have.
 //!
-//! Invariant: every id in a kernel is in range of its table, and no expression holds itself; `super::valid` tests it
-//! for bytes from outside.
+//! Invariant: every id in a kernel is in range of its table, and no expression contains itself; `super::valid` tests
+//! it for bytes from outside.
 
 mod deny;
 mod expression;

@@ -1,6 +1,6 @@
-//! A walk over a kernel's text.
+//! A walk over a kernel's expressions and statements.
 //!
-//! Law: nothing is skipped. Statements also are inside expressions: in blocks that are operands, in arguments of calls,
+//! Law: nothing is skipped. Expressions contain statements, too: in blocks that are operands, in arguments of calls,
 //! in conditions and bounds.
 
 use super::{Block, ExprId, ExprKind, Kernel, LocalId, Statement, StatementKind};

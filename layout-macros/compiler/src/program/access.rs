@@ -1,4 +1,4 @@
-//! One access to memory: which elements, where it is masked, and what is claimed of it.
+//! One access to memory: its elements, its mask, and its claims.
 
 use super::{Mask, MissedOptimization, PlaceId, Value};
 use crate::elem::{Constant, Elem};

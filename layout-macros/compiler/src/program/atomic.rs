@@ -1,4 +1,4 @@
-//! Atomic operations: what they make of an element, what they order, and for whom.
+//! Atomic operations: the operation on the element, the memory order, and the scope.
 
 /// What an atomic operation makes of an element and its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,13 +1,15 @@
-//! Forward dataflow over the structured program: what holds before each statement, on every path or on some path.
+//! Forward dataflow over the structured program: the state before each statement, on every path or on some path.
 //!
 //! ```text
 //!            ┌───────────────── continue, end of the body ◄─┐
 //! before ──► head ──► body ─────────────────────────────────┘
 //!              └─ no round left ──► after ◄── break
 //! ```
-//! Law: the state before a statement is the join of the states at the ends of all paths that lead there, and `None` where no
-//! path does. Paths join behind an `if`, at a loop's head, and behind a loop. The heads keep their states from one pass over the
-//! program to the next, until no head changes: so a pass is linear, however deep the loops are nested.
+//!
+//! Law: the state before a statement is the join of the states at the ends of all paths to it, and `None` where there
+//! is no path. Paths join after an `if`, at a loop's head, and after a loop. The states of the heads are kept from
+//! one pass over the program to the next, until no head changes. So a pass is linear, however deep the loops are
+//! nested.
 
 use super::{Access, Control, Operation, Statement, StatementKind, Value};
 use std::collections::HashMap;

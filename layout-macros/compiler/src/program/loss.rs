@@ -1,7 +1,7 @@
-//! Missed-optimisation remarks: what an access lost on its way to code, and why.
+//! Missed-optimisation remarks: the optimisation that an access missed, and the reason.
 //!
-//! Law: a loss is no part of the text and means nothing to the simulator. The check writes it down where it arises, so that
-//! [`explain`](crate::explain()) says of each access what the code does, not what a second analysis thinks.
+//! Law: a remark changes neither the text nor the simulation. The check records it where the optimisation fails, so
+//! [`explain`](crate::explain()) reports what the code does and not the result of a second analysis.
 
 use super::{Comparison, Mask, PlaceId};
 use crate::elem::Elem;

@@ -1,7 +1,8 @@
 //! The matrix instructions of a warp (`mma.sync`), their loads (`ldmatrix`) and their stores (`stmatrix`).
 //!
-//! Only [`layout_core::atoms`] says which thread holds which element; checker, emitter and simulator read it there. A fragment of
-//! an operand is `values` neighbouring elements of a local tensor, in the order of the atom's values.
+//! [`layout_core::atoms`] alone defines which thread holds which element; checker, emitter and simulator read it
+//! there. A fragment of an operand is `values` neighbouring elements of a local tensor, in the order of the atom's
+//! values.
 
 use super::{Access, Value};
 use crate::arch::Feature;

@@ -1,26 +1,27 @@
-//! The IR after specialisation, for both of its levels.
+//! The IR after specialisation, at both of its levels.
 //!
-//! [`super::specialise::Specialised`] and [`super::check::Checked`] share their control flow and arithmetic and differ in two things, which are
-//! the parameters here: `A`, what a load and a store name (a coordinate of a view; or a place, an index, a mask), and
-//! `O`, the operations on more than one element (tile copies, outer products; or vector moves and asynchronous copies).
+//! [`super::specialise::Specialised`] and [`super::check::Checked`] share control flow and arithmetic. They differ in
+//! the two type parameters of this IR. `A` is the operand of a load or a store: a coordinate of a view; or a place,
+//! an index and a mask. `O` is an operation on more than one element: a tile copy or an outer product; or a vector
+//! move or an asynchronous copy.
 //!
 //! | what | file |
 //! |---|---|
 //! | values of one thread, comparisons | `value.rs` |
-//! | statements and who takes part in them | `statement.rs` |
-//! | what a warp makes together | `collective.rs` |
+//! | statements and their participants | `statement.rs` |
+//! | collectives of a warp | `collective.rs` |
 //! | atomic operations, their order and scope | `atomic.rs` |
-//! | variables and the memory that elements are in | `place.rs` |
-//! | one access to it | `access.rs` |
-//! | what an access lost, and why | `loss.rs` |
+//! | variables, and allocations of memory | `place.rs` |
+//! | one access to memory | `access.rs` |
+//! | missed optimisations of an access | `loss.rs` |
 //! | operations on more than one element | `operation.rs` |
 //! | waits, commits, fences | `signal.rs` |
 //! | copies of boxes by TMA | `tensor_map.rs` |
 //! | matrix instructions of a warp | `matrix.rs` |
 //! | matrix products of a warpgroup | `wgmma.rs` |
-//! | the walk over all of it | `walk.rs` |
-//! | what a piece of it uses | `uses.rs` |
-//! | what holds before a statement, on every path | `flow.rs` |
+//! | the walk over a program | `walk.rs` |
+//! | names that a piece of code uses | `uses.rs` |
+//! | forward dataflow | `flow.rs` |
 
 mod access;
 mod atomic;

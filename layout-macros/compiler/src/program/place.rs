@@ -1,4 +1,5 @@
-//! Names: the variables of a thread, and places: the allocations (memory objects) of elements, each in an address space.
+//! Variables, which belong to a thread, and places: the allocations (memory objects) of elements, each in an address
+//! space.
 
 use crate::elem::Elem;
 use crate::index::{VarId, Width};

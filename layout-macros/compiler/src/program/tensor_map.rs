@@ -1,4 +1,4 @@
-//! Boxes of a tensor, moved by TMA: the map that says how it is cut, and the two copies.
+//! Boxes of a tensor, moved by TMA: the tensor map that divides the tensor into boxes, and the two copies.
 //!
 //! Source: PTX ISA, "cp.async.bulk.tensor".
 

@@ -1,7 +1,7 @@
-//! What a piece of code uses: variables, places, arguments, tensor maps.
+//! The names that a piece of code uses: variables, places, arguments, tensor maps.
 //!
-//! Law: nothing that the text of the code names is left out, also where it is named by way of another name: a pointer's place, the
-//! rank of another block's memory.
+//! Law: every name that occurs in the text of the code is included, also one that occurs through another name: a
+//! pointer's place, the rank of another block's memory.
 
 use super::{
     Access, Operation, Part, Participants, PlaceId, Space, Statement, StatementKind, Tables, VariableKind,

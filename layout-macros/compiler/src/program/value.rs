@@ -1,9 +1,10 @@
-//! What a thread computes.
+//! The expressions of a thread.
 //!
-//! A [`Value`] is evaluated where it is, each load once; it has no effect. `&&` and `||` evaluate their right side
-//! only where it matters, [`Value::Select`] what it chooses. Arithmetic: integers wrap at their width; shifts take
-//! their count modulo the width; integer division by zero gives an unspecified value and the simulator reports it;
-//! floats are IEEE, where `a * b + c` may be contracted to one rounding on a GPU.
+//! A [`Value`] is evaluated where it occurs, each load once; it has no side effect. `&&` and `||` evaluate their
+//! right side only if the left side does not decide, and [`Value::Select`] evaluates only the chosen side.
+//! Arithmetic: integers wrap at their width; shifts take their count modulo the width; integer division by zero gives
+//! an unspecified value and the simulator reports it; floats are IEEE, except that a GPU may contract `a * b + c` to
+//! one rounding.
 
 use crate::elem::{Constant, Elem};
 use crate::index::{Index, VarId};

@@ -1,7 +1,7 @@
-//! The one walk over a program: what statements, operations, signals and values hold, in the order in which it is.
+//! The walk over a program: the parts of statements, operations, signals and values, in program order.
 //!
-//! Law: nothing is skipped. Whatever is new in the program must be named here, or the code does not compile; each pass that
-//! asks the walk then sees it. Reads come before writes.
+//! Law: nothing is skipped. The walk matches every kind by name, so a new kind that is missing here does not compile;
+//! every pass that uses the walk then sees it. Reads come before writes.
 
 use super::{
     Access, BarrierAt, Comparison, Hint, Operation, Pad, PlaceId, Signal, Statement, StatementKind, Value,

@@ -1,7 +1,8 @@
 //! Arrays: tables of values.
 //!
-//! Law: an array is a value, as in Rust. One that is bound by `let mut` is in registers (`registers.rs`); read as a whole
-//! it is a copy. An index is proved to be in range, or refused: Rust would panic there, and a kernel cannot.
+//! Law: an array is a value, as in Rust. One that `let mut` binds is in registers (`registers.rs`), and reading it as
+//! a whole copies it. An index that is not proved to be in range is an error: Rust would panic there, and a kernel
+//! cannot.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};

@@ -1,8 +1,8 @@
-//! `assume(condition)`: what the program promises where a thread comes to it.
+//! `assume(condition)`: a condition that the program promises at this statement.
 //!
-//! Law: the condition is a fact for the prover to the end of its block, as that of an `if` is within its branch, and it has no
-//! effect. An index of 64 bits that it keeps within 32 is one of 32 bits to the end of the block. A condition that is known to be
-//! false is an error, as that of `assert!` is.
+//! Law: the condition is a fact for the prover to the end of its block, as that of an `if` is within its branch, and
+//! it has no side effect. A 64-bit index that the condition bounds by 32 bits is a 32-bit index to the end of the
+//! block. A condition that is known to be false is an error, as that of `assert!` is.
 
 use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Outcome, TileStatement};

@@ -1,4 +1,4 @@
-//! TMA, matrix products of a warpgroup, and the waits and fences that order them: what these words mean.
+//! The meaning of the words for TMA, for matrix products of a warpgroup, and for their waits and fences.
 
 use super::datum::{LayoutDatum, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome};

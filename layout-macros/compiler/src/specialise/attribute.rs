@@ -1,4 +1,4 @@
-//! The attribute's entries and the arguments: what is known before the body runs.
+//! Evaluation of the attribute's entries and of the arguments, before the body.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};

@@ -1,7 +1,7 @@
-//! Constant expressions: a number that must be known at compile time may be an expression, `const THIRD: f32 = 1.0 / 3.0;`.
+//! Constant expressions. A number that must be known at compile time may be an expression: `const THIRD: f32 = 1.0 /
+//! 3.0;`.
 //!
-//! Law: the number is the one that the expression would give in the kernel: each operation rounds to its type, integers
-//! wrap.
+//! Law: the number equals the expression's value in the kernel: each operation rounds to its type, integers wrap.
 
 use crate::elem::{Constant, Elem};
 use crate::ir::{BinaryOp, UnaryOp};

@@ -1,7 +1,7 @@
-//! Copies of views, and outer products: what both sides must have in common.
+//! The operands of copies of views and of outer products.
 //!
-//! Law: both sides have the same elements, mode by mode; modes of one element do not count. Where only one side is
-//! vectorised, the other is taken in the same vectors.
+//! Law: both sides have the same elements, mode by mode; modes of one element are ignored. Where only one side is
+//! vectorised, the other side takes the same vectors.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};

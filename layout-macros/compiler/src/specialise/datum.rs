@@ -1,4 +1,4 @@
-//! What an expression of the kernel language evaluates to while a kernel is specialised.
+//! The values of the partial evaluator.
 
 use super::registers::LValue;
 use super::tile::TileAccess;

@@ -1,7 +1,8 @@
-//! An element of a view: `view[[i, j]]` as a value, as what is assigned, and as what `&mut` borrows.
+//! An element of a view: `view[[i, j]]` as a value, as the target of an assignment, and as the operand of `&mut`.
 //!
-//! Law: a view of rank `n` takes `n` coordinates, and an offset made of them stays within 64 bits. A coordinate that is written as a number
-//! names an element wherever the extent is known. A reference is its element of the time at which it was made.
+//! Law: a view of rank `n` takes `n` coordinates, and the offset that they give stays within 64 bits. A literal
+//! coordinate is checked wherever the extent is known. A reference keeps the element of the time at which it was
+//! made.
 
 use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome};

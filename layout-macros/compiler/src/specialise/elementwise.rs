@@ -1,8 +1,8 @@
-//! The elementwise words, applied to indices, to numbers known at compile time, and to a thread's values; and the words
-//! that are defined by others.
+//! The elementwise words, applied to indices, to numbers known at compile time, and to a thread's values; and the
+//! words that are defined by other words.
 //!
-//! Applied to indices a word gives an index where an index has that meaning. Otherwise it is computed as a `u64` (an `i64`
-//! where it may be negative), and its result is an index again.
+//! A word of indices gives an index where an index operation has the same meaning. Otherwise it is computed as a
+//! `u64` (an `i64` where it may be negative), and its result is an index again.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};

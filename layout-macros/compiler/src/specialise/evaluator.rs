@@ -1,7 +1,8 @@
-//! The state of a specialisation: names, tables, the statements so far, the errors so far.
+//! The state of a specialisation: names, tables, the statements and the errors so far.
 //!
-//! Invariant: a function that returns [`Failed`] has reported its error, or asked for an unrolled loop to be written out,
-//! so callers only pass it on. A statement that failed leaves its names bound to [`StaticValue::Unknown`], which fails silently.
+//! Invariant: a function that returns [`Failed`] has reported its error, or requested that an unrolled loop be
+//! written out, so callers only propagate it. A statement that failed binds its names to [`StaticValue::Unknown`],
+//! and a use of such a name fails without an error.
 
 use super::datum::{Binding, StaticValue};
 use super::expression::leaves;

@@ -1,8 +1,8 @@
-//! Unrolled loops that are written out: round by round, with a number for their variable.
+//! Full unrolling: a loop that is written out round by round, with a number for its variable.
 //!
-//! Law: a value that must be known at compile time may depend on the variables of the `unroll`s around it. An unrolled loop
-//! stays a loop, as a person would write it, until something in its body needs its variable as a number. Then the
-//! evaluation of the body is taken back and done again for each round.
+//! Law: a value that must be known at compile time may depend on the variables of the enclosing `unroll`s. An
+//! unrolled loop stays a loop, as a person would write it, until an expression in its body needs its variable as a
+//! number. Then the evaluation of the body is discarded and repeated for each round.
 
 use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Outcome, TileStatement};

@@ -1,8 +1,8 @@
-//! Induction variables: indices that a counted loop only increases, by numbers, at most once a round each.
+//! Induction variables: indices that a counted loop only increases, by constants, at most once a round each.
 //!
-//! Law: of `r` rounds that add at most `c` each, the variable is at most `r * c` above what it was before the loop, whichever
-//! way the rounds go: an `if`, a `continue` or a `break` leaves additions out. An assignment of another kind, in a loop inside
-//! or through a reference, makes it no induction variable.
+//! Law: after `r` rounds that add at most `c` each, the variable is at most `r * c` above its value before the loop,
+//! on every path: an `if`, a `continue` or a `break` only leaves additions out. A variable is no induction variable
+//! if it is also assigned in another way, in an inner loop, or through a reference.
 
 use super::datum::{Binding, StaticValue};
 use super::evaluator::Evaluator;

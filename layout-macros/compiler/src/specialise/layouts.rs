@@ -1,4 +1,4 @@
-//! Layouts as values: what the words for layouts mean.
+//! The meaning of the words for layouts, whose values are layouts.
 
 use super::datum::{LayoutDatum, StaticValue};
 use super::evaluator::{Evaluator, Outcome};

@@ -1,7 +1,8 @@
 //! Elements of tensors in registers: `own[[i]]` of a `local` or of `.to_local()`.
 //!
-//! Law: registers have no addresses. An index made of loops over known numbers has those written out, as an array's element
-//! has; one that is read and known only at run time is compared with each position, and must be shown to be inside.
+//! Law: registers have no addresses. The loops whose variables make an index are written out where their bounds are
+//! known, as for an array's element. An element that is read at an index known only at run time is selected by a
+//! comparison with each position, and the index must be proved to be in bounds.
 
 use super::array::MAX_COMPARED;
 use super::datum::StaticValue;

@@ -1,4 +1,4 @@
-//! The matrix instructions of a warp: which tiles and accumulators go together.
+//! The matrix instructions of a warp: the tiles and accumulators that fit together.
 
 use super::datum::{LayoutDatum, StaticValue};
 use super::evaluator::{Evaluator, Outcome};

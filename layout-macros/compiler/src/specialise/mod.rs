@@ -1,8 +1,8 @@
-//! From a kernel and a parameter set to tiles: everything known is computed, and code remains.
+//! From a kernel and a parameter set to tiles: what is known is computed, and code remains.
 //!
-//! A partial evaluator. Parameters, shapes, layouts and tiles are its values and vanish; indices become polynomials;
-//! elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no layout and no nested
-//! function remains.
+//! This is a partial evaluator. Parameters, shapes, layouts and tiles are its values and leave no trace; indices
+//! become polynomials; elements become [`super::program::Value`]s. Postcondition: no parameter, no type parameter, no
+//! layout and no nested function remains.
 
 mod array;
 mod assume;

@@ -1,4 +1,4 @@
-//! Copies and other operations on whole views: what these words mean.
+//! The meaning of the words for copies and other operations on whole views.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};

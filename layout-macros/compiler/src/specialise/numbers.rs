@@ -1,4 +1,4 @@
-//! Conversions between values and sizes, and choices: what these words mean.
+//! The meaning of the words for conversions between values and sizes, and for choices.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};

@@ -1,8 +1,8 @@
-//! The order of evaluation: an operand is read where it is.
+//! Order of evaluation: an operand is read where it occurs.
 //!
-//! A [`StaticValue`] is not code yet: it names variables and elements, and they are read where it is finally used. Law: between
-//! the place where an expression is and its use, nothing that it reads is changed. So before a later operand changes
-//! something, the earlier ones that read it are copied to names, and a `let` binds a copy.
+//! A [`StaticValue`] is not code yet: it names variables and elements, which the code reads at its final use. Law:
+//! between the occurrence of an expression and its use, nothing that it reads changes. So if a later operand changes
+//! something, earlier operands that read it are copied to temporaries first, and a `let` binds a copy.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};

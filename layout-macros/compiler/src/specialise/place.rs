@@ -1,7 +1,7 @@
 //! Places, which are allocations: tensors in shared memory and in registers, and names for parts of them.
 //!
-//! Law: a place holds every offset of its layout, swizzled or not. The block's places are one after another, each at its
-//! alignment, and fit the architecture.
+//! Law: a place holds every offset of its layout, with or without a swizzle. The block's places follow one another,
+//! each at its alignment, and fit the architecture's limit.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};

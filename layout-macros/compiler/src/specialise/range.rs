@@ -1,9 +1,11 @@
-//! Value-range analysis: the interval of an operator's result, and what assignments and branches say of a mutable index.
+//! Value-range analysis: the interval of an operator's result, and the effect of assignments and branches on the
+//! interval of a mutable index.
 //!
-//! Law: the interval holds in every run. A value that becomes an index keeps its interval, so `(key & 255) as usize` needs
-//! no mask. The interval of a mutable index is that of its present value. At a loop's head the interval of a counter that
-//! wraps around (`if stage == 3 { stage = 0 }`) is assumed: one that must stay below a number is assumed to, and proved to
-//! at the end of each round. Where the proof fails, the evaluation begins anew without the assumption.
+//! Law: the interval holds in every run. A value that becomes an index keeps its interval, so `(key & 255) as usize`
+//! needs no mask. The interval of a mutable index is that of its present value. At a loop's head the interval of a
+//! counter that wraps around (`if stage == 3 { stage = 0 }`) is assumed: a counter that must stay below a number is
+//! assumed to do so, which is proved at the end of each round. Where the proof fails, the evaluation restarts without
+//! the assumption.
 
 use super::evaluator::Evaluator;
 use super::tile::TileAccess;

@@ -1,8 +1,8 @@
 //! Mutable arrays: numbered registers.
 //!
-//! Law: a `let mut` array is in registers, and each number of its element is a place of its own: an array of tuples is a
-//! tuple of arrays, an array of arrays has a mode for each. Registers have no addresses: an index known only at run time is
-//! compared with each position.
+//! Law: a `let mut` array is in registers, with one place for each number of its element type: an array of tuples is
+//! a tuple of arrays, and an array of arrays has a mode for each. Registers have no addresses: an index known only at
+//! run time is compared with each position.
 
 use super::array::MAX_COMPARED;
 use super::datum::{Binding, LayoutDatum, StaticValue};

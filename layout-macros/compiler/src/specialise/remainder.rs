@@ -1,7 +1,7 @@
-//! Strength reduction by the conditions around: `(x + N - 1) % N` under `x < N` is a comparison and a subtraction, and a dividend
-//! that is shown not to be negative is divided as a natural number.
+//! Strength reduction by the enclosing conditions: `(x + N - 1) % N` under `x < N` is a comparison and a subtraction,
+//! and a dividend that is proved not negative is divided as a natural number.
 //!
-//! Law: the result is the operation's for every value of the atoms that satisfies the conditions.
+//! Law: the result equals the operation's for every value of the atoms that satisfies the conditions.
 
 use super::evaluator::{Evaluator, Outcome};
 use crate::index::{Atom, Index, Range, Way, Width};

@@ -1,6 +1,6 @@
-//! Shifts: their counts, and those of indices by what is known at run time only.
+//! Shifts: their counts, and shifts of indices by counts known only at run time.
 //!
-//! Law: a count is of any integer type, and counts modulo the width of what is shifted, as in Rust's release mode.
+//! Law: a count has any integer type, and is taken modulo the width of the shifted value, as in Rust's release mode.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};

@@ -1,4 +1,4 @@
-//! The indices of a thread, and barriers: what these words mean.
+//! The meaning of the words for the indices of a thread, and for barriers.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};

@@ -1,4 +1,5 @@
-//! The tile level: what [`Specialised`](super::Specialised) holds where the scalar level has elements.
+//! The tile level: the operands and operations of [`Specialised`](super::Specialised) where the scalar level has
+//! elements.
 
 use crate::index::{Atoms, Index, IndexOverflow};
 use crate::origin::Origin;

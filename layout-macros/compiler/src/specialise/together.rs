@@ -1,7 +1,9 @@
-//! What threads do together: shuffles, votes and reductions of a warp or a block, atomic operations.
+//! The meaning of the words for collectives: shuffles, votes and reductions of a warp or a block; and for atomic
+//! operations.
 //!
-//! A block's reduction is built from other words: a reduction in each warp, one element of shared memory for each warp, a
-//! barrier, the elements combined in order (32 warps by shuffles again), and a barrier before that memory is used again.
+//! A block's reduction is built from other words: a reduction in each warp, one element of shared memory for each
+//! warp, a barrier, the elements combined in order (of 32 warps by shuffles again), and a barrier before that memory
+//! is reused.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};

@@ -1,7 +1,7 @@
-//! Variables: what a `let` declares and an assignment changes.
+//! Variables: declarations by `let`, and assignments.
 //!
-//! Law: a name that may change is one variable of the kernel for each number in it. `let x;` declares variables whose types
-//! the first assignment decides; they are declared where the `let` is, so that they live as long as in Rust.
+//! Law: a mutable name is one variable of the kernel for each number in its value. `let x;` declares variables whose
+//! types the first assignment decides; they are declared at the `let`, so their scope is that of Rust.
 
 use super::datum::{Binding, StaticValue};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};

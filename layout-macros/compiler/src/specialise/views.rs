@@ -1,4 +1,4 @@
-//! Places and views of them: what these words mean. Tiling is in `tiling.rs`.
+//! The meaning of the words for places and views of them. Tiling is in `tiling.rs`.
 
 use super::constant;
 use super::datum::StaticValue;

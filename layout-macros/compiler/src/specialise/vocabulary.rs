@@ -1,6 +1,6 @@
-//! What each word of the language means: each [`Intrinsic`] as code, in the file of its family.
+//! The meaning of each word: each [`Intrinsic`] as code, in the file of its family.
 //!
-//! Law: a word's row says what it takes and requires; the family's file holds only its meaning.
+//! Law: a word's row defines its arguments and requirements; the file of its family holds only its meaning.
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome};

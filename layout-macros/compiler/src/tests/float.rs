@@ -1,4 +1,4 @@
-//! The elementwise functions of floats against their stubs, and the errors that their docs promise against the table.
+//! The elementwise functions of floats against their stubs, and the errors in their docs against the table.
 
 use crate::Elem;
 use crate::math::Math;

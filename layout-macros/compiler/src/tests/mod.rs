@@ -1,5 +1,5 @@
-//! Each member of the vocabulary against its stub: the match has no wildcard, so that a new member without a stub
-//! does not compile; the calls are type-checked and never run.
+//! Each member of the vocabulary against its stub. The match has no wildcard, so a new member without a stub does not
+//! compile. The calls are type-checked and never run.
 
 mod float;
 mod vocabulary;

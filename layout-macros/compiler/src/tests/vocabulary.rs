@@ -1,4 +1,4 @@
-//! The page of the vocabulary, `layout_core::lang::vocabulary`,, is made from the tables: no word is missing.
+//! The page of the vocabulary, `layout_core::lang::vocabulary`, is made from the tables: no word is missing.
 
 use crate::Elem;
 use crate::intrinsic::{Form, Intrinsic};

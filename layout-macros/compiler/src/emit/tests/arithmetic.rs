@@ -1,5 +1,6 @@
-//! The law of integer arithmetic in texts: C's reading of the text, promotions to `int` included, gives what the program
-//! means, and no step is one that C leaves undefined. All values of 8 bits, and those around the ends of the wider types.
+//! The law of integer arithmetic in texts: C's reading of the text, promotions to `int` included, has the program's
+//! value, and no step is undefined in C. All values of 8 bits are tested, and those near the limits of the wider
+//! types.
 
 use super::build::*;
 use crate::elem::{Constant, Elem};

@@ -1,4 +1,4 @@
-//! Checked kernels by hand, for the tests of this folder.
+//! Checked kernels built by hand, for the tests of this folder.
 //!
 //! The line of a statement is its number in the order of building.
 

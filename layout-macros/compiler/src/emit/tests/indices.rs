@@ -60,7 +60,7 @@ fn what_is_taken_away_again_is_wide_in_a_promised_whole() {
 }
 
 #[test]
-fn terms_stand_as_a_person_writes_them() {
+fn terms_are_written_as_a_person_writes_them() {
     let found = texts(true, Steps::Promised, |b, [row, col, _, m, k, block]| {
         let eighth = k.exact_div(8).expect("a multiple");
         let quotient = b.atom(Atom::Div(Box::new(row.clone()), Box::new(number(8))), 0, 124);

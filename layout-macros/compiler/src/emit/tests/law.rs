@@ -1,5 +1,5 @@
-//! The law of index texts, by evaluation: C's reading of the text gives the polynomial's value, and where steps are
-//! proved no step leaves its type.
+//! The law of index texts, by evaluation: C's reading of the text gives the polynomial's value, and no proved step
+//! leaves its type.
 
 use super::build::*;
 use crate::emit::index::{Scope, Steps};

@@ -1,4 +1,4 @@
-//! Kernels by hand and their text, as snapshots: NVRTC compiles every one of them.
+//! Kernels built by hand and their text, as snapshots: NVRTC compiles every one of them.
 
 mod arithmetic;
 mod build;

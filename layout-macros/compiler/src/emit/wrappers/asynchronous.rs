@@ -1,4 +1,5 @@
-//! Wrappers of what reports its bytes to a barrier, or to a bulk group: boxes by TMA, stores to another block.
+//! Wrappers of instructions that report their bytes to an mbarrier or to a bulk group: boxes by TMA, stores to
+//! another block.
 
 use super::{fill, paragraph, paragraphs};
 

@@ -1,6 +1,6 @@
-//! Wrappers of instructions that differ little: each is a row of a table, written into a template of `device/`.
+//! Wrappers of similar instructions: each is a row of a table, filled into a template of `device/`.
 //!
-//! Law: a name between two `$` of a template is replaced by its value, so the order of a row's values means nothing.
+//! Law: a name between two `$` of a template is replaced by its value, so the order of a row's values has no effect.
 
 mod asynchronous;
 mod memory;
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_come_where_their_names_stand() {
+    fn values_replace_their_names() {
         let text = "$a$ and $b$, not a b";
         assert_eq!(fill(text, &[("b", "$a$"), ("a", "1")]), "1 and $a$, not a b");
         assert_eq!(fill(text, &[("a", "1"), ("b", "$a$")]), "1 and $a$, not a b");

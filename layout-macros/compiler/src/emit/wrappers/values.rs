@@ -1,4 +1,4 @@
-//! Wrappers of what gives a value: mathematics, conversions, warps, matrices of a warp.
+//! Wrappers of instructions with a result: mathematics, conversions, warps, matrices of a warp.
 
 use super::{fill, paragraph, paragraphs};
 
