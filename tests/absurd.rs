@@ -211,8 +211,8 @@ fn a_step_behind_rev() {
         ("for k in (0..8).step_by(2).step_by(3) { y[[k]] = 1.0; }", "of what has a step"),
     ]);
     for (a, b, n) in [(0usize, 8usize, 3usize), (2, 11, 3), (4, 5, 7), (3, 3, 2)] {
-        let told: Vec<usize> = (0..(b - a).div_ceil(n)).map(|k| b - 1 - k * n).collect();
-        assert_eq!(told, (a..b).rev().step_by(n).collect::<Vec<usize>>());
+        let written: Vec<usize> = (0..(b - a).div_ceil(n)).map(|k| b - 1 - k * n).collect();
+        assert_eq!(written, (a..b).rev().step_by(n).collect::<Vec<usize>>());
     }
 }
 

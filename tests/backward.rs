@@ -97,15 +97,15 @@ impl Values {
     fn upload<T: Element>(&self, device: &Device, round: fn(f64) -> T) -> Result<Tensor<T, 4>, Error> {
         let [batches, heads, rows, depth] = self.shape;
         let strides = [rows * heads * depth, depth, heads * depth, 1];
-        let mut lying = vec![T::from_bits(0); self.all.len()];
+        let mut permuted = vec![T::from_bits(0); self.all.len()];
         for batch in 0..batches {
             for (head, row) in (0..heads).flat_map(|head| (0..rows).map(move |row| (head, row))) {
                 for (e, value) in self.row([batch, head, row]).iter().enumerate() {
-                    lying[batch * strides[0] + head * strides[1] + row * strides[2] + e] = round(*value);
+                    permuted[batch * strides[0] + head * strides[1] + row * strides[2] + e] = round(*value);
                 }
             }
         }
-        device.upload_strided(&lying, self.shape, strides)
+        device.upload_strided(&permuted, self.shape, strides)
     }
 }
 

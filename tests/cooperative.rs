@@ -38,8 +38,8 @@ fn lonely(y: &mut LayoutTensor<u32, RowMajor<1>>) {
     let kernel = layout_text::kernel(text).expect("a kernel");
     let error =
         compile(&kernel, &ParamSet::default(), Promises::USUAL).expect_err("blocks that need not run");
-    let told = error.to_string();
-    assert!(told.contains("`grid_barrier()`") && told.contains("cooperative = true"), "{told}");
+    let message = error.to_string();
+    assert!(message.contains("`grid_barrier()`") && message.contains("cooperative = true"), "{message}");
 }
 
 #[test]
@@ -69,8 +69,8 @@ fn a_block_that_does_not_come_is_found() -> Result<(), Error> {
     match met::launch_with(config(5), &device.stream(), &mut y, 3) {
         Err(Error::Launch(LaunchError::Findings { report, .. })) => {
             let found = report.find(FindingKind::DivergentBarrier);
-            let told = "2 of the 5 blocks have ended";
-            assert!(found.is_some_and(|found| found.message.contains(told)), "{report}");
+            let words = "2 of the 5 blocks have ended";
+            assert!(found.is_some_and(|found| found.message.contains(words)), "{report}");
         }
         other => panic!("{other:?}"),
     }

@@ -40,7 +40,7 @@ fn passed_on(x: &LayoutTensor<f32, RowMajor<4, 64>>, y: &mut LayoutTensor<f32, R
     }
 }
 
-/// The same, told of by bytes: no barrier of the cluster but the first.
+/// The same, ordered by the bytes that an mbarrier counts: the cluster's first barrier is the only one.
 #[tiled_kernel(
     MISTAKE = [0, 1, 2, 3],
     arch = "sm_90a", block = [64], cluster = [4], grid = [4],

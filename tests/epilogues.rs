@@ -30,12 +30,12 @@ fn matrix<T: Element>(
     round: fn(f64) -> T,
 ) -> Result<(Vec<T>, Tensor<T, 2>), Error> {
     let by_row = values(rows * columns, seed, round);
-    let lying = match by_rows {
+    let ordered = match by_rows {
         true => by_row.clone(),
         false => (0..rows * columns).map(|at| by_row[at % rows * columns + at / rows]).collect(),
     };
     let strides = if by_rows { [columns, 1] } else { [1, rows] };
-    let tensor = device.upload_strided(&lying, [rows, columns], strides)?;
+    let tensor = device.upload_strided(&ordered, [rows, columns], strides)?;
     Ok((by_row, tensor))
 }
 

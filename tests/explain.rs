@@ -46,7 +46,7 @@ fn rows<const M: usize, const K: usize>(
 const OWN: &str =
     "x.tile([1, 128], [block_idx.x, k]).vectorize([1, 4]).distribute(row_major([1, 32]), thread_idx.x)";
 
-/// Of an atomic operation one access is told: a load reads, whatever it orders.
+/// An atomic operation is one access: a load is a read, with any memory order.
 #[test]
 fn an_atomic_load_reads() {
     for (word, writes) in [
@@ -59,9 +59,9 @@ fn an_atomic_load_reads() {
             "#[tiled_kernel(block = [32], grid = [1])]
 fn flags(x: &mut LayoutTensor<u32, RowMajor<32>>, y: &mut LayoutTensor<u32, RowMajor<32>>) {{ {word} }}"
         );
-        let told = explained(&text, USUAL).accesses;
+        let accesses = explained(&text, USUAL).accesses;
         for (place, writes) in writes {
-            let of = told.iter().filter(|access| access.tensor == place);
+            let of = accesses.iter().filter(|access| access.tensor == place);
             let all: Vec<bool> = of.map(|access| access.writes).collect();
             assert_eq!(all, [writes], "{word}, `{place}`");
         }
@@ -112,7 +112,7 @@ fn what_is_whole_lost_nothing() {
 }
 
 #[test]
-fn planted_degradations_are_told_and_refused_in_the_same_words() {
+fn planted_degradations_are_explained_and_refused_in_the_same_words() {
     let cases = [
         // A divisor forgotten, or hidden.
         (
@@ -202,7 +202,7 @@ fn planted_degradations_are_told_and_refused_in_the_same_words() {
     for (text, what, words) in cases {
         let what = RemarkKind::from_name(what).expect("a word of `deny`");
         let explanation = explained(&text, USUAL);
-        let told = explanation
+        let (access, lost) = explanation
             .accesses
             .iter()
             .find_map(|access| {
@@ -210,7 +210,6 @@ fn planted_degradations_are_told_and_refused_in_the_same_words() {
                 lost.reason.contains(words).then_some((access, lost))
             })
             .unwrap_or_else(|| panic!("{words}\n{explanation}\n{text}"));
-        let (access, lost) = told;
         assert!(!lost.help.is_empty() && access.position.line > 2, "{explanation}");
         let denying = text.replacen("grid =", &format!("deny({what}), grid ="), 1);
         let errors = refused(&denying, USUAL);
@@ -275,8 +274,8 @@ fn rows<const R: usize, const B: usize, const K: usize>(
     ] {
         let what = RemarkKind::from_name(what).expect("a word of `deny`");
         let lost = |text: &str| {
-            let told = explained(text, USUAL);
-            let all = told.accesses.into_iter().flat_map(|access| access.degraded);
+            let explanation = explained(text, USUAL);
+            let all = explanation.accesses.into_iter().flat_map(|access| access.degraded);
             all.filter(|lost| lost.what == what).map(|lost| lost.help).collect::<Vec<_>>()
         };
         let helps = lost(&text);
@@ -318,10 +317,10 @@ fn line<const N: usize>(x: &LayoutTensor<u32, RowMajor<N>>, y: &mut LayoutTensor
     {line}
 }}"
         );
-        let told = explained(&text, USUAL);
-        assert!(told.to_string().contains(shown), "{line}: {shown}\n{told}");
-        if let Some(name) = unknown_names(&kernel(&text), &told) {
-            panic!("`{name}`: {told}");
+        let explanation = explained(&text, USUAL);
+        assert!(explanation.to_string().contains(shown), "{line}: {shown}\n{explanation}");
+        if let Some(name) = unknown_names(&kernel(&text), &explanation) {
+            panic!("`{name}`: {explanation}");
         }
     }
 }
@@ -331,7 +330,7 @@ const WORDS: &str = "thread_idx block_idx block_dim grid_dim x y z min max as us
                      to_local cast cp async copy_dram_to_sram Pitched Contiguous stride";
 
 /// An identifier in back-quotes of a kernel's remarks that neither the kernel nor the language has.
-fn unknown_names(kernel: &Kernel, told: &Explanation) -> Option<String> {
+fn unknown_names(kernel: &Kernel, explanation: &Explanation) -> Option<String> {
     let locals = kernel.locals.iter().map(|local| local.name.as_str());
     let arguments = kernel.arguments.iter().map(|argument| argument.name.as_str());
     let own: BTreeSet<&str> = locals
@@ -340,8 +339,11 @@ fn unknown_names(kernel: &Kernel, told: &Explanation) -> Option<String> {
         .chain(WORDS.split_whitespace())
         .chain(Elem::ALL.iter().map(|elem| elem.name()))
         .collect();
-    let texts =
-        told.accesses.iter().flat_map(|access| &access.degraded).flat_map(|lost| [&lost.reason, &lost.help]);
+    let texts = explanation
+        .accesses
+        .iter()
+        .flat_map(|access| &access.degraded)
+        .flat_map(|lost| [&lost.reason, &lost.help]);
     let is_sign = |c: char| !c.is_alphanumeric() && c != '_';
     let mut names =
         texts.flat_map(|text| text.split('`').skip(1).step_by(2)).flat_map(|code| code.split(is_sign));
@@ -403,9 +405,11 @@ fn remarks_name_nothing_that_no_source_has() {
         let kernel = definition.kernel().expect("a kernel");
         let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
         for promises in [USUAL, Promises::default()] {
-            let told = explain(&compile(&kernel, &set, promises).expect("a variant"));
-            count += told.accesses.iter().map(|access| access.degraded.len()).sum::<usize>();
-            unknown.extend(unknown_names(&kernel, &told).map(|name| format!("{}: {name}", definition.name)));
+            let explanation = explain(&compile(&kernel, &set, promises).expect("a variant"));
+            count += explanation.accesses.iter().map(|access| access.degraded.len()).sum::<usize>();
+            unknown.extend(
+                unknown_names(&kernel, &explanation).map(|name| format!("{}: {name}", definition.name)),
+            );
         }
     }
     assert!(count >= 500, "{count} remarks");

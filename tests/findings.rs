@@ -230,7 +230,7 @@ fn an_index_out_of_range() -> Result<(), Error> {
         (Some(100), Some("x"), 1),
         "{report}"
     );
-    assert_eq!(y.download()?[99], 0.0, "what lies outside reads as zero");
+    assert_eq!(y.download()?[99], 0.0, "an element out of bounds reads as zero");
 
     let report = before_the_start::simulate(&x, &mut y)?;
     let finding = found(&report, FindingKind::OutOfBounds);
@@ -266,8 +266,8 @@ fn races() -> Result<(), Error> {
     // The first warp reads what the second has yet to write, which then writes what the first has read.
     let places: Vec<_> = races.map(place).collect();
     assert_eq!(places, [(read, [0; 3], [0; 3]), (write, [32, 0, 0], [0; 3])], "{report}");
-    let told = format!("which thread (32, 0, 0) writes in line {write}; no barrier between them");
-    assert!(report.to_string().contains(&told), "{report}");
+    let words = format!("which thread (32, 0, 0) writes in line {write}; no barrier between them");
+    assert!(report.to_string().contains(&words), "{report}");
 
     let mut whole = Device::simulator().zeros::<i32, 1>([N])?;
     let report = everyone_writes::simulate(&mut whole)?;

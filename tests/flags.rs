@@ -11,11 +11,11 @@ use layout_cuda::{Device, Error, FindingKind, LaunchConfig, Options, ParamValue,
     arch = "sm_90a", block = [64], cluster = [2], grid = [8],
 )]
 fn relayed(y: &mut LayoutTensor<u32, RowMajor<256>>, flags: &mut LayoutTensor<u32, RowMajor<256>>) {
-    let mut told = shared::<u32>(row_major([32]));
+    let mut ready = shared::<u32>(row_major([32]));
     let mut sums = shared::<u32>(row_major([32]));
     let lane = lane_id();
     if warp_id() == 0 {
-        told.store_relaxed([lane], 0);
+        ready.store_relaxed([lane], 0);
     }
     barrier();
     if warp_id() == 0 {
@@ -25,12 +25,12 @@ fn relayed(y: &mut LayoutTensor<u32, RowMajor<256>>, flags: &mut LayoutTensor<u3
             sums[[lane]] += y[[(block_idx.x - 1) * 32 + lane]]; // here: prior
         }
         if MISTAKE == 1 {
-            told.store_relaxed([lane], 1);
+            ready.store_relaxed([lane], 1);
         } else {
-            told.store_release([lane], 1);
+            ready.store_release([lane], 1);
         }
     } else {
-        while told.load_acquire([lane]) == 0 {}
+        while ready.load_acquire([lane]) == 0 {}
         y[[block_idx.x * 32 + lane]] = sums[[lane]]; // here: sum
         if MISTAKE == 2 {
             flags.store_relaxed([block_idx.x * 32 + lane], 1);
@@ -50,11 +50,11 @@ fn carried(
     flag: &mut LayoutTensor<u32, RowMajor<1>>,
 ) {
     let mut tile = shared::<f32>(row_major([32, 32]));
-    let mut told = shared::<u32>(row_major([32]));
+    let mut ready = shared::<u32>(row_major([32]));
     let full = mbarriers(1, 1);
     let lane = lane_id();
     if warp_id() == 0 {
-        told.store_relaxed([lane], 0);
+        ready.store_relaxed([lane], 0);
     }
     barrier();
     if warp_id() == 0 {
@@ -75,9 +75,9 @@ fn carried(
         if MISTAKE != 2 {
             full.at(0).wait(0);
         }
-        told.store_release([lane], 1);
+        ready.store_release([lane], 1);
     } else {
-        while told.load_acquire([lane]) == 0 {}
+        while ready.load_acquire([lane]) == 0 {}
         for row in 0..32 {
             let sum = tile[[row, lane]] + 1.0; // here: add
             if block_idx.x == 0 {

@@ -38,7 +38,7 @@ fn shapes_that_disagree_are_named_with_both_numbers() {
 }
 
 #[test]
-fn a_broken_require_is_told_with_the_values() {
+fn a_broken_require_is_reported_with_the_values() {
     let stream = Device::simulator().stream();
     let (error, text) = refused(horner::launch(&stream, &zeros([0]), &zeros([3]), &mut zeros([3])));
     assert!(

@@ -131,7 +131,7 @@ fn threads_have_their_colours() {
         }
         assert_eq!(colours.len() as i64, atom.threads);
         let different: std::collections::BTreeSet<_> = colours.values().collect();
-        assert_eq!(different.len(), 32, "32 threads can be told apart");
+        assert_eq!(different.len(), 32, "32 threads have different colours");
         let all = check(&mma_svg(&atom).unwrap());
         assert_eq!(all.len() as i64, m * n + m * k + k * n);
     }

@@ -173,7 +173,7 @@ fn a_gpu_keeps_what_the_docs_promise() -> Result<(), Error> {
 }
 
 #[test]
-fn a_result_that_is_too_far_is_told() {
+fn a_result_that_is_too_far_is_reported() {
     let point = Point { a: 0.5f32, b: 0.0, c: 0.0, n: 0 };
     let bits = u64::from(0.5f32.sin().to_bits());
     assert_eq!(f32::wrong(Math::Sin, point, bits + 2), None);

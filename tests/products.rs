@@ -260,8 +260,8 @@ fn extents_that_disagree_start_nothing() -> Result<(), Error> {
         ([3, 5], [5, 8], [4, 8]),
     ] {
         let refused = |name: &str, outcome: Result<(), Error>| {
-            let told = matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. })));
-            assert!(told, "{name}, {a:?} {b:?} {c:?}: {outcome:?}");
+            let disagree = matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. })));
+            assert!(disagree, "{name}, {a:?} {b:?} {c:?}: {outcome:?}");
         };
         let (on_a, on_b, mut on_c) =
             (device.zeros::<bf16, 2>(a)?, device.zeros(b)?, device.zeros::<bf16, 2>(c)?);

@@ -1,8 +1,8 @@
 //! The code of Hopper's kernels uses Hopper's units: what the text asks for is in the SASS, and nothing is in local
 //! memory.
 //!
-//! Law: an instruction of PTX in a text has its counterpart in the SASS; a compiler that drops one or goes round it is
-//! told here, without a GPU.
+//! Law: each PTX instruction of a text has its counterpart in the SASS. A compiler that drops or replaces one fails these
+//! tests, without a GPU.
 
 use crate::hopper::both_halves;
 use crate::tensor_map::copy_boxes;

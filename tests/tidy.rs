@@ -235,7 +235,10 @@ fn no_arm_takes_the_rest_of_the_program() {
             found.extend(leftovers(&text).iter().map(|(line, arm)| format!("{path}:{line}: `{arm} =>`")));
         }
     }
-    none(found, "what is new in the program is told by the compiler: name each kind, or ask `program::walk`");
+    none(
+        found,
+        "a match names each kind, so that the compiler reports a new one: do so, or use `program::walk`",
+    );
     assert!(matches > 20, "only {matches} statements were found");
     let arms = |body: &str| leftovers(&format!("fn f() {{\n    match kind {{\n{body}    }}\n}}\n"));
     let planted = [

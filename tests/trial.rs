@@ -209,23 +209,23 @@ fn elements(y: &mut LayoutTensor<f32, RowMajor<64, 64>>) {
     assert!(wrong(accumulator).is_empty(), "{:#?}", wrong(accumulator));
 }
 
-/// One mistake is reported once: the second line of an array's mistake was reported, too.
+/// One mistake gives one error: a mistake in an array once gave two.
 #[test]
-fn a_mistake_is_told_once() {
+fn a_mistake_is_reported_once() {
     for body in [
         "y[[0]] = [1, 2, 3][i];",
         "let a = [1, 2]; let v = a[[0]]; y[[0]] = v;",
         "let v = x.sin2(); c[[0, 0]] = v;",
     ] {
         let kernel = with_body(body);
-        let told = match layout_text::kernel(&kernel) {
+        let errors = match layout_text::kernel(&kernel) {
             Err(errors) => errors.len(),
             Ok(kernel) => {
                 let set = kernel.parameter_sets().remove(0);
                 compile(&kernel, &set, Promises::default()).err().map_or(0, |errors| errors.as_slice().len())
             }
         };
-        assert_eq!(told, 1, "{body}: {:#?}", wrong(&kernel));
+        assert_eq!(errors, 1, "{body}: {:#?}", wrong(&kernel));
     }
     // A line of help is right below its message.
     let found = wrong(&with_body("let v = x.shape();"));

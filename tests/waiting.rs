@@ -1,4 +1,4 @@
-//! Blocks that wait for each other: right with release and acquire, found without; a wait that cannot end is told.
+//! Blocks that wait for each other: right with release and acquire, a race without; a wait that cannot end is reported.
 
 use layout_cuda::{Device, Error, FindingKind, LaunchConfig, Options, Report, tiled_kernel};
 
@@ -132,8 +132,9 @@ fn the_scope_of_each_must_hold_the_other() -> Result<(), Error> {
         let race = FindingKind::ReadWriteRace;
         let read = report.findings.iter().find(|f| f.kind == race && Some(f.line as usize) == line);
         assert!(read.is_some(), "{}: {report}", set.key());
-        let told = |message: &str| message.contains("block (0, 0, 0) accesses") && message.contains("scope");
-        let flag = report.findings.iter().find(|f| f.kind == race && told(&f.message));
+        let names_scope =
+            |message: &str| message.contains("block (0, 0, 0) accesses") && message.contains("scope");
+        let flag = report.findings.iter().find(|f| f.kind == race && names_scope(&f.message));
         assert!(flag.is_some(), "{}: {report}", set.key());
     }
     Ok(())
@@ -148,7 +149,7 @@ fn a_flag_that_is_written_plainly_is_a_race() -> Result<(), Error> {
 }
 
 #[test]
-fn blocks_take_turns_and_a_wait_in_vain_is_told() -> Result<(), Error> {
+fn blocks_take_turns_and_a_wait_in_vain_is_reported() -> Result<(), Error> {
     let device = Device::simulator();
     let mut flags = device.zeros::<u32, 1>([BLOCKS])?;
     let report = wait_for_the_next::simulate(&mut flags)?;

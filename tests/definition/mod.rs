@@ -104,7 +104,7 @@ fn layout_holds(op: &str, args: &Value, result: &Value, table: &[i64]) -> Verdic
         "filter" => {
             ensure(image(table) == image(&function.table()), || "its offsets are others".into())?;
             let single = table.len() == 1;
-            ensure(single || made.moving() == made.0 && made.is_shortest(), || "a mode stands still".into())
+            ensure(single || made.moving() == made.0 && made.is_shortest(), || "a mode has stride 0".into())
         }
         "filter_zeros" => {
             let one = |&(extent, stride): &(i64, i64)| (if stride == 0 { 1 } else { extent }, stride);
@@ -151,7 +151,7 @@ fn layout_holds(op: &str, args: &Value, result: &Value, table: &[i64]) -> Verdic
             let still: i64 = function.0.iter().filter(|mode| mode.1 == 0).map(|mode| mode.0).product();
             let zero = table.iter().all(|&i| (0..function.size()).contains(&i) && function.at(i) == 0);
             ensure(zero && distinct(table) && table.len() as i64 == still, || {
-                "it moves, or not all stands".into()
+                "its offsets are not all 0, or its size is not that of the modes of stride 0".into()
             })
         }
         "max_common_layout" => {
@@ -241,7 +241,7 @@ fn same_bits(before: &[i64], old: i64, after: &[i64], new: i64) -> Verdict {
     };
     let unit = (1..=new).map(|times| times * old).find(|unit| unit % new == 0).unwrap_or(old);
     let touched = image(&bits(before, old).iter().map(|bit| bit.div_euclid(unit)).collect::<Vec<_>>());
-    ensure(bits(&touched, unit) == bits(after, new), || "the elements lie on other bits".into())?;
+    ensure(bits(&touched, unit) == bits(after, new), || "the elements occupy other bits".into())?;
     ensure(unit != old || after.len() as i64 * new == before.len() as i64 * old, || {
         "the number of elements is another".into()
     })

@@ -331,9 +331,9 @@ pub enum Step {
     Pad(Value),
 }
 
-/// How a tensor of its own is laid out.
+/// The layout of a shared or local tensor.
 #[derive(Clone, Debug)]
-pub struct Lying {
+pub struct AllocationLayout {
     pub extents: Vec<i64>,
     pub columns: bool,
     /// `.swizzle(bits, base, shift)`
@@ -418,7 +418,7 @@ pub enum Stmt {
     LetTensor {
         var: Var,
         elem: Type,
-        lying: Lying,
+        layout: AllocationLayout,
         shared: bool,
     },
     Fill(Place, Expr),

@@ -139,7 +139,7 @@ fn anywhere<T: Element>(run: &Run<'_>, values: &[T], shape: [usize; 2]) -> Resul
 }
 
 /// The same as [`matrix`], by columns where the set's parameter `mode` says so.
-fn lying<T: Element>(
+fn by_mode<T: Element>(
     run: &Run<'_>,
     mode: &str,
     values: &[T],
@@ -170,8 +170,8 @@ fn by<T: Element, U: Element>(
 ) -> Result<Outcome, Error> {
     let [m, n, k] = run.size;
     let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
-    let a = lying(run, "A_MODE", &rounded(doubles(m * k, 3)), [m, k])?;
-    let b = lying(run, "B_MODE", &rounded(doubles(k * n, 4)), [k, n])?;
+    let a = by_mode(run, "A_MODE", &rounded(doubles(m * k, 3)), [m, k])?;
+    let b = by_mode(run, "B_MODE", &rounded(doubles(k * n, 4)), [k, n])?;
     let mut c = place(run, &vec![untouched::<U>(); m * n], [m, n])?;
     launch(&a.view()?, &b.view()?, &mut c.view_mut()?)?;
     let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);

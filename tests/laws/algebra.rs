@@ -95,7 +95,7 @@ proptest! {
 
     /// Modes `1:0` at the end change no answer, and no refusal either.
     #[test]
-    fn what_stands_still_behind_the_last_mode_says_nothing(mut digits in digits()) {
+    fn trailing_modes_of_stride_zero_change_nothing(mut digits in digits()) {
         let (l, tile) = (digits.layout(64), digits.layout(16));
         let still = if digits.next(2) == 0 { Layout::new(1, 0) } else { Layout::new((1, 1), (0, 0)) };
         let longer = l.append(still.unwrap()).unwrap();

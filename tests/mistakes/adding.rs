@@ -91,7 +91,7 @@ fn a_sum_is_read_after_its_wait() {
 
 /// A flag signals another block that a sum is whole: behind the wait, the fence and the barrier, and without one of them.
 #[tiled_kernel(FLAW = [0, 1], arch = "sm_90a", block = [32], grid = [2], cooperative = true)]
-fn told(
+fn signalled(
     y: &mut LayoutTensor<f32, RowMajor<1, 32>>,
     flags: &mut LayoutTensor<u32, RowMajor<1>>,
     z: &mut LayoutTensor<f32, RowMajor<32>>,
@@ -114,14 +114,14 @@ fn told(
         }
     } else {
         while flags.load_acquire([0]) == 0 {}
-        z[[lane_id()]] = y[[0, lane_id()]]; // here: told
+        z[[lane_id()]] = y[[0, lane_id()]]; // here: signalled
     }
 }
 
 #[test]
-fn a_flag_tells_of_a_sum() {
-    table!(SOURCE, told(&mut sevens([1, 32]), &mut zeros(1), &mut zeros(32)) {
-        0 => None, 1 => Some((ReadWriteRace, "told")),
+fn a_flag_signals_a_sum() {
+    table!(SOURCE, signalled(&mut sevens([1, 32]), &mut zeros(1), &mut zeros(32)) {
+        0 => None, 1 => Some((ReadWriteRace, "signalled")),
     });
 }
 

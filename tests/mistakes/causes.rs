@@ -152,7 +152,7 @@ fn rounds(y: &mut LayoutTensor<f32, RowMajor<32>>) {
 }
 
 #[test]
-fn a_loop_that_never_ends_is_told_at_once() {
+fn a_loop_that_never_ends_is_reported_at_once() {
     let never = |name| Some((StepLimit, name));
     let start = std::time::Instant::now();
     table!(SOURCE, rounds(&mut zeros(32)) {

@@ -57,7 +57,7 @@ fn pulls(x: &LayoutTensor<f32, RowMajor<3, 2, 32>>, y: &mut LayoutTensor<f32, Ro
         }
         y[[i, cluster_rank(), lane_id()]] = line.map_shared_rank(other)[[lane_id()]]; // here: pulled
         if FLAW != 2 {
-            taken.at(0).arrive_remote(other); // here: tells it
+            taken.at(0).arrive_remote(other); // here: the release
         }
     }
     if FLAW != 3 {
@@ -69,7 +69,7 @@ fn pulls(x: &LayoutTensor<f32, RowMajor<3, 2, 32>>, y: &mut LayoutTensor<f32, Ro
 fn a_row_is_pulled_between_two_arrivals() {
     table!(SOURCE, pulls(&sevens([3, 2, 32]), &mut empty([3, 2, 32])) {
         0 => None, 1 => Some((ReadWriteRace, "pulled")), 2 => Some((ReadWriteRace, "the next row")),
-        3 => Some((EndedBlock, "tells it")),
+        3 => Some((EndedBlock, "the release")),
     });
 }
 

@@ -47,7 +47,7 @@ fn each_reader_counts() {
 
 /// Two warps add, or read; one of them signals a third one, which reads or writes.
 #[tiled_kernel(FLAW = [0, 1, 2, 3, 4], block = [96], grid = [1])]
-fn one_tells(
+fn one_signals(
     c: &mut LayoutTensor<u32, RowMajor<1>>,
     flags: &mut LayoutTensor<u32, RowMajor<2>>,
     y: &mut LayoutTensor<u32, RowMajor<2>>,
@@ -79,7 +79,7 @@ fn one_tells(
 #[test]
 fn each_of_those_who_add_counts() {
     let (read, write) = (Some((ReadWriteRace, "read")), Some((ReadWriteRace, "write")));
-    table!(SOURCE, one_tells(&mut zeros(1), &mut zeros(2), &mut zeros(2)) {
+    table!(SOURCE, one_signals(&mut zeros(1), &mut zeros(2), &mut zeros(2)) {
         0 => None, 1 => read, 2 => read, 3 => None, 4 => write,
     });
 }

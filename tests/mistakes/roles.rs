@@ -77,7 +77,7 @@ fn stages(x: &LayoutTensor<f32, RowMajor<6, 32>>, y: &mut LayoutTensor<f32, RowM
 }
 
 #[test]
-fn a_wait_that_passes_again_is_told() {
+fn a_wait_that_passes_again_is_reported() {
     let device = Device::simulator();
     let x = device.zeros::<f32, 2>([6, 32]).expect("x");
     let mut y = device.zeros::<f32, 2>([6, 32]).expect("y");

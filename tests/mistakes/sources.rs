@@ -126,7 +126,7 @@ fn stored(
             while flag.load_acquire([0]) == 0 {}
         }
         sync_warp();
-        y[[lane_id()]] = x[[0, lane_id()]]; // here: told
+        y[[lane_id()]] = x[[0, lane_id()]]; // here: stored value
     }
 }
 
@@ -135,9 +135,9 @@ fn a_store_is_done_after_its_wait() {
     let mut x = Device::simulator().zeros::<f32, 2>([1, 32]).expect("x");
     for (flaw, wanted) in [
         (0, None),
-        (1, Some((ReadWriteRace, "told"))),
-        (2, Some((ReadWriteRace, "told"))),
-        (3, Some((ReadWriteRace, "told"))),
+        (1, Some((ReadWriteRace, "stored value"))),
+        (2, Some((ReadWriteRace, "stored value"))),
+        (3, Some((ReadWriteRace, "stored value"))),
     ] {
         let set = super::set(&stored::DEFINITION, flaw);
         let options = layout_cuda::Options::default();

@@ -154,9 +154,9 @@ impl Subject {
         match self.judged(other, &changed, 1) {
             quiet @ (Verdict::Silent | Verdict::Wrong(_)) => match self.judged(other, &changed, SCHEDULES) {
                 Verdict::Silent => quiet,
-                told => told,
+                verdict => verdict,
             },
-            told => told,
+            verdict => verdict,
         }
     }
 
@@ -167,7 +167,7 @@ impl Subject {
             Verdict::Found(kind) if kind == ordered && ANY_ORDER.contains(&self.definition.name) => {
                 Verdict::Silent
             }
-            told => told,
+            verdict => verdict,
         }
     }
 
@@ -195,7 +195,7 @@ impl Subject {
             match judged(outcome) {
                 Verdict::Silent => {}
                 Verdict::Wrong(what) => worst = Verdict::Wrong(format!("{}: {what}", run.name(case))),
-                told => return told,
+                verdict => return verdict,
             }
         }
         for test in &self.tests {

@@ -46,7 +46,7 @@ fn a_sample_is_as_the_list_says() {
 }
 
 #[test]
-fn every_kernel_stands_among_the_schedules() {
+fn every_kernel_is_among_the_schedules() {
     let known = Schedules::known();
     let all = corpus();
     let names = all.iter().map(|subject| subject.definition.name);
@@ -73,10 +73,10 @@ fn a_sample_is_right_by_every_schedule() {
     let schedules = number("MUTANTS_SCHEDULES", 4) as u32;
     in_parallel(&picked, |subject| match subject.by_schedules(schedules) {
         Verdict::Silent => {}
-        told => wrong
+        verdict => wrong
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(format!("{}: {told}", subject.definition.name)),
+            .push(format!("{}: {verdict}", subject.definition.name)),
     });
     let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

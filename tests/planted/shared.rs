@@ -83,14 +83,14 @@ planted! {
     #[found("racecheck", ReadWriteRace)]
     #[tiled_kernel(block = [128], grid = [8])]
     fn leader_too_late(x, y, flags) {
-        let mut told = shared::<f32>(row_major([128]));
+        let mut line = shared::<f32>(row_major([128]));
         let t = thread_idx.x;
-        told[[t]] = 0.0;
+        line[[t]] = 0.0;
         barrier();
         if t == 0 {
-            told[[5]] = x[[block_idx.x]];
+            line[[5]] = x[[block_idx.x]];
         }
-        y[[block_idx.x * 128 + t]] = told[[5]];
+        y[[block_idx.x * 128 + t]] = line[[5]];
     }
 
     /// A scan in place with one barrier a step.

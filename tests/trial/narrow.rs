@@ -229,10 +229,10 @@ fn relations_of_branches_and_quotients_take_masks() {
     ] {
         let kernel = layout_text::kernel(&kernel(body)).expect("a kernel");
         let checked = compile(&kernel, &Default::default(), Promises::USUAL).expect("a kernel");
-        let told = explain(&checked);
-        let reads = told.accesses.iter().filter(|access| !access.writes);
-        assert_eq!(reads.clone().any(|access| !access.degraded.is_empty()), masked, "{body}: {told}");
-        assert!(reads.count() > 0, "{told}");
+        let explanation = explain(&checked);
+        let reads = explanation.accesses.iter().filter(|access| !access.writes);
+        assert_eq!(reads.clone().any(|access| !access.degraded.is_empty()), masked, "{body}: {explanation}");
+        assert!(reads.count() > 0, "{explanation}");
     }
 }
 

@@ -213,12 +213,12 @@ fn early<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
         let report = report(&kernel(threads, more), &[256], &mut floats([0.0; 256]));
         assert_eq!(report.findings.first().map(|finding| finding.kind), Some(kind), "{report}");
     }
-    let told = report(&kernel(40, ""), &[256], &mut floats([0.0; 256])).findings.remove(0).message;
+    let message = report(&kernel(40, ""), &[256], &mut floats([0.0; 256])).findings.remove(0).message;
     assert!(
-        told.contains("8 of the 32 threads of warp 1 reach a barrier of the block; lane 8 does not"),
-        "{told}"
+        message.contains("8 of the 32 threads of warp 1 reach a barrier of the block; lane 8 does not"),
+        "{message}"
     );
-    assert!(told.contains("returns with all of them"), "{told}");
+    assert!(message.contains("returns with all of them"), "{message}");
 }
 
 /// Matrix products of a warp were left out of the count.

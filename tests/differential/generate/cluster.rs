@@ -23,8 +23,8 @@ impl Generator {
         let held = self.var(VarType::View(elem));
         let rows = if self.chance(50) { cluster } else { 1 };
         let columns = self.chance(40);
-        let lying = Lying { extents: vec![rows, block], columns, swizzle: None };
-        out.push(Stmt::LetTensor { var: held, elem, lying, shared: true });
+        let layout = AllocationLayout { extents: vec![rows, block], columns, swizzle: None };
+        out.push(Stmt::LetTensor { var: held, elem, layout, shared: true });
         // Nothing may be done to a block that has not begun.
         out.push(Stmt::Barrier(Meet::Cluster));
         let of = |rank: Expr| Place { base: Base::View(held), steps: vec![Step::Rank(rank)] };

@@ -88,8 +88,8 @@ impl Generator {
         let extents = vec![rows, block / rows];
         let var = self.var(VarType::View(elem));
         let columns = self.chance(40);
-        let lying = Lying { extents, columns, swizzle: None };
-        out.push(Stmt::LetTensor { var, elem, lying, shared: true });
+        let layout = AllocationLayout { extents, columns, swizzle: None };
+        out.push(Stmt::LetTensor { var, elem, layout, shared: true });
         let place = || Place { base: Base::View(var), steps: vec![] };
         let split = |at: Expr| {
             vec![
@@ -161,8 +161,8 @@ impl Generator {
         let var = self.var(VarType::View(elem));
         let turned = self.chance(50);
         let extents = if turned { vec![tile[1], tile[0]] } else { tile.clone() };
-        let lying = Lying { extents, columns: self.chance(40), swizzle: None };
-        out.push(Stmt::LetTensor { var, elem, lying, shared: true });
+        let layout = AllocationLayout { extents, columns: self.chance(40), swizzle: None };
+        out.push(Stmt::LetTensor { var, elem, layout, shared: true });
         let turn = if turned { vec![Step::Transpose] } else { vec![] };
         out.push(Stmt::Copy {
             to: place((Base::View(var), turn.clone()), vector),

@@ -58,8 +58,8 @@ impl Generator {
         let elem = self.element_type();
         let extents: Vec<i64> = (0..1 + self.below(2)).map(|_| self.between(1, 4)).collect();
         let var = self.var(VarType::View(elem));
-        let lying = Lying { extents: extents.clone(), columns: self.chance(30), swizzle: None };
-        out.push(Stmt::LetTensor { var, elem, lying, shared: false });
+        let layout = AllocationLayout { extents: extents.clone(), columns: self.chance(30), swizzle: None };
+        out.push(Stmt::LetTensor { var, elem, layout, shared: false });
         let value = self.literal(elem);
         out.push(Stmt::Fill(Place { base: Base::View(var), steps: vec![] }, value));
         self.scope.views.push(Known {

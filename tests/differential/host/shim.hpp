@@ -1,6 +1,6 @@
 // What emitted CUDA C needs to be C++ of the host, for kernels whose threads do not talk: one thread after the other.
 //
-// A launch reads its arguments from one file and writes what it leaves to another. Each tensor lies between guard zones;
+// A launch reads its arguments from one file and writes what it leaves to another. Each tensor is between guard zones;
 // whether they are whole is written, too.
 
 #include <cmath>

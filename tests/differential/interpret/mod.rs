@@ -344,10 +344,10 @@ impl<'a> Machine<'a> {
                 }
                 thread.vars[*var] = Some(Slot::View(view));
             }
-            Stmt::LetTensor { var, elem, lying, shared } => {
+            Stmt::LetTensor { var, elem, layout, shared } => {
                 let memory = match self.shared.get(&(thread.block, *var)) {
                     Some(memory) if *shared => *memory,
-                    _ => self.allocate(&lying.extents, *elem),
+                    _ => self.allocate(&layout.extents, *elem),
                 };
                 if *shared {
                     self.shared.insert((thread.block, *var), memory);

@@ -271,12 +271,12 @@ impl Printer<'_> {
                 let end = if *local { ".to_local()" } else { "" };
                 self.line(&format!("let mut v{var} = {place}{end};"));
             }
-            Stmt::LetTensor { var, elem, lying, shared } => {
+            Stmt::LetTensor { var, elem, layout, shared } => {
                 let word = if *shared { "shared" } else { "local" };
-                let order = if lying.columns { "col_major" } else { "row_major" };
+                let order = if layout.columns { "col_major" } else { "row_major" };
                 let swizzle =
-                    lying.swizzle.map_or(String::new(), |[a, b, c]| format!(".swizzle({a}, {b}, {c})"));
-                let layout = format!("{order}([{}]){swizzle}", numbers(&lying.extents));
+                    layout.swizzle.map_or(String::new(), |[a, b, c]| format!(".swizzle({a}, {b}, {c})"));
+                let layout = format!("{order}([{}]){swizzle}", numbers(&layout.extents));
                 self.line(&format!("let mut v{var} = {word}::<{}>({layout});", elem.name()));
             }
             Stmt::Fill(place, value) => {
