@@ -228,6 +228,7 @@ fn a_loop_at_the_ends_of_the_numbers_runs_as_rust_says() -> Result<(), Error> {
         (most, least),
         (least + 1, least + 6),
         (7, least),
+        (least, least + 4),
     ];
     for (from, to) in ends {
         let wanted = [
@@ -249,6 +250,89 @@ fn a_loop_at_the_ends_of_the_numbers_runs_as_rust_says() -> Result<(), Error> {
         guarded(&[0; 11], -9, &wanted, |_, stream, y| {
             loops_at_the_ends::launch(stream, y, from as i64, to as i64)
         })?;
+    }
+    Ok(())
+}
+
+/// Loops over lengths that no `isize` holds, left after a few rounds.
+#[tiled_kernel(block = [1], grid = [1])]
+fn longest_loops(y: &mut LayoutTensor<i32, RowMajor<6>>, from: i64, to: i64, by: usize) {
+    let (from, to) = (from as isize, to as isize);
+    for i in (from..to).step_by(3) {
+        y[[0]] = y[[0]] * 10 + (i % 7) as i32;
+        if i - from > 5 {
+            break;
+        }
+    }
+    for i in (from..to).step_by(by) {
+        y[[1]] = y[[1]] * 10 + (i % 7) as i32;
+        if i - from > 5 {
+            break;
+        }
+    }
+    for i in (from..to).step_by(5).rev() {
+        y[[2]] = y[[2]] * 10 + (i % 7) as i32;
+        if i < to - 5 {
+            break;
+        }
+    }
+    for i in (from..to).step_by(by).rev() {
+        y[[3]] = y[[3]] * 10 + (i % 7) as i32;
+        if i < to - 5 {
+            break;
+        }
+    }
+    for i in (from..9223372036854775807).step_by(3) {
+        y[[4]] = y[[4]] * 10 + (i % 7) as i32;
+        if i > from + 5 {
+            break;
+        }
+    }
+    for i in (-9223372036854775807isize..to).step_by(by).rev() {
+        y[[5]] = y[[5]] * 10 + (i % 7) as i32;
+        if i < to - 5 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn loops_longer_than_63_bits_run_as_rust_says() -> Result<(), Error> {
+    let some = |until: &dyn Fn(isize) -> bool, rounds: &mut dyn Iterator<Item = isize>| {
+        let mut all = 0;
+        for i in rounds {
+            all = all * 10 + (i % 7) as i32;
+            if until(i) {
+                break;
+            }
+        }
+        all
+    };
+    let (most, least) = (isize::MAX, isize::MIN);
+    let ends = [
+        (least, most),
+        (least + 1, most),
+        (least + 20, most - 1),
+        (-most / 2, most / 2 + 9),
+        (-7, most),
+        (0, most - 3),
+    ];
+    for (from, to) in ends.into_iter().chain([(5, 5), (9, -9), (most - 9, 9 - most), (3, 17)]) {
+        for by in [1, 2, 3, 4096] {
+            let (early, late) = (|i: isize| i.wrapping_sub(from) > 5, |i: isize| i < to.wrapping_sub(5));
+            let past = |i: isize| i > from.wrapping_add(5);
+            let wanted = [
+                some(&early, &mut (from..to).step_by(3)),
+                some(&early, &mut (from..to).step_by(by)),
+                some(&late, &mut (from..to).step_by(5).rev()),
+                some(&late, &mut (from..to).step_by(by).rev()),
+                some(&past, &mut (from..most).step_by(3)),
+                some(&late, &mut (-most..to).step_by(by).rev()),
+            ];
+            guarded(&[0; 6], -9, &wanted, |_, stream, y| {
+                longest_loops::launch(stream, y, from as i64, to as i64, by)
+            })?;
+        }
     }
     Ok(())
 }

@@ -326,7 +326,7 @@ impl Evaluator<'_> {
         if !unroll && stride.is_none() && self.leaves_64_bits(&first, &last, step, reversed) {
             stride = Some(Index::constant(step));
         }
-        if far && (reversed || stride.is_some()) {
+        if far && reversed && stride.is_none() {
             // Rounds are counted from the end: not where the end is far below the start.
             let end = self.tables.atoms.extremum(&last, &first, true);
             last = self.index(origin, end)?;
@@ -464,11 +464,11 @@ impl Evaluator<'_> {
     /// Whether what a loop's counter holds beside the numbers of its rounds, or what finds the last round, may have more than
     /// 64 bits: then rounds are counted. No launch lives to see 2⁴⁰ of them.
     fn leaves_64_bits(&self, first: &Index, last: &Index, step: i64, reversed: bool) -> bool {
-        if step == 1 {
-            // Its counter ends at `last`, or begins below.
-            return false;
-        }
         let (first, last) = (self.tables.atoms.range(first), self.tables.atoms.range(last));
+        if step == 1 {
+            // Its counter ends at `last`, or below `first`.
+            return reversed && first.low == i128::from(i64::MIN);
+        }
         let step = i128::from(step);
         !match reversed {
             true => Range::new(first.low - step, last.high.max(last.high - first.low + step - 1)).fits_i64(),
@@ -488,19 +488,37 @@ impl Evaluator<'_> {
         let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
         let stride = self.index(origin, stride)?;
         let stride = self.unnamed_index("step", &stride, origin);
-        let span = self.tables.atoms.sum(&last, &first, -1);
-        let span = self.index(origin, span)?;
-        let span = self.tables.atoms.extremum(&span, &Index::constant(0), true);
-        let span = self.index(origin, span)?;
-        let rounds = self.tables.atoms.div_ceil(&span, &stride);
-        let rounds = self.index(origin, rounds)?;
+        let length = |atoms: &Atoms| atoms.range(&last).add(atoms.range(&first).mul(Range::of(-1)));
+        let is_far = !length(&self.tables.atoms).fits_i64();
+        let all = self.rounds_of((&first, &last, &stride), is_far, origin)?;
+        // Of such a length the rounds are counted from the loop's own end.
+        let turned = is_far && reversed;
+        let all = if turned { self.unnamed_index("rounds", &all, origin) } else { all };
+        let rounds = if self.tables.atoms.range(&all).beyond_i64() {
+            // No launch lives to see more.
+            let rounds = self.tables.atoms.extremum(&all, &Index::constant(i64::MAX), false);
+            self.index(origin, rounds)?
+        } else {
+            all.clone()
+        };
         let high = self.tables.atoms.range(&rounds).high;
         let count = Range::new(0, (high - 1).max(0));
         let name = self.kernel.locals[local.0 as usize].name.clone();
         let round = self.unnamed("round", VariableKind::Index(Width::of(count)), false, origin);
         let at = Index::atom(self.tables.atoms.intern(Atom::Variable(round, 0), count, 1, None));
-        let place = self.index(origin, at.mul(&stride))?;
-        let place = self.index(origin, first.add(&place))?;
+        let place = if is_far {
+            // The products leave 64 bits on the way to a number that does not.
+            let atoms = &mut self.tables.atoms;
+            let count = match turned {
+                true => atoms.sum(&all, &at.plus(1).unwrap_or_default(), -1),
+                false => Ok(at),
+            };
+            let place = count.and_then(|count| atoms.product(&count, &stride));
+            place.and_then(|place| atoms.sum(&first, &place, 1)).map(|place| atoms.signed(&place))
+        } else {
+            at.mul(&stride).and_then(|place| first.add(&place))
+        };
+        let place = self.index(origin, place)?;
         self.loops += 1;
         self.heads.push(modular_bounds.clone());
         let (inside, result) = self.nested(|this| {
@@ -528,11 +546,34 @@ impl Evaluator<'_> {
             end: rounds,
             step: 1,
             unroll: false,
-            reversed,
+            reversed: reversed && !turned,
             body: inside,
         };
         self.push(origin, kind);
         Ok(())
+    }
+
+    /// How many rounds `(first..last).step_by(stride)` has; of a length that no `i64` holds as a number without a sign.
+    fn rounds_of(
+        &mut self,
+        (first, last, stride): (&Index, &Index, &Index),
+        is_far: bool,
+        origin: Origin,
+    ) -> Outcome<Index> {
+        let atoms = &mut self.tables.atoms;
+        let end = if is_far { atoms.extremum(last, first, true) } else { Ok(last.clone()) };
+        let end = self.index(origin, end)?;
+        let span = self.tables.atoms.sum(&end, first, -1);
+        let span = self.index(origin, span)?;
+        let span = match is_far {
+            true => self.tables.atoms.natural(&span),
+            false => {
+                let span = self.tables.atoms.extremum(&span, &Index::constant(0), true);
+                self.index(origin, span)?
+            }
+        };
+        let rounds = self.tables.atoms.div_ceil(&span, stride);
+        self.index(origin, rounds)
     }
 
     /// An end of a loop's range; of an element type where the other end is of one.
