@@ -22,7 +22,7 @@ pub fn hinted_elements<T, const N: usize>(
     tile[[thread_idx.x]] = x.evict_first().tile([64], [block_idx.x])[[thread_idx.x]];
 }
 
-/// By vectors of 16 and 8 bytes: through registers, and to shared memory beside the threads.
+/// By vectors of 16 and 8 bytes: through registers to shared memory, and to registers.
 #[tiled_kernel(WIDTH = [4, 2], block = [128 / WIDTH], grid = [M])]
 pub fn hinted_vectors<const M: usize>(
     x: &LayoutTensor<f32, RowMajor<M, 128>>,
@@ -32,10 +32,9 @@ pub fn hinted_vectors<const M: usize>(
     let threads = row_major([1, 128 / WIDTH]);
     let mut held = shared::<f32>(row_major([2, 1, 128]));
     let from = x.tile([1, 128], [block_idx.x, 0]).vectorize([1, WIDTH]);
-    copy_dram_to_sram_async(&mut held.slice(0).vectorize([1, WIDTH]), &from.evict_first(), threads);
-    copy_dram_to_sram_async(&mut held.slice(1), &x.evict_last().tile([1, 128], [block_idx.x, 0]), threads);
+    copy_dram_to_sram(&mut held.slice(0).vectorize([1, WIDTH]), &from.evict_first(), threads);
+    copy_dram_to_sram(&mut held.slice(1), &x.evict_last().tile([1, 128], [block_idx.x, 0]), threads);
     let own = from.no_allocate().distribute(threads, thread_idx.x).to_local();
-    async_copy_wait_all();
     barrier();
     let to = y.evict_last().tile([1, 128], [block_idx.x, 0]).vectorize([1, WIDTH]);
     to.distribute(threads, thread_idx.x).copy_from(&own.vectorize([1, WIDTH]));

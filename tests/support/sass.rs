@@ -13,7 +13,16 @@ pub fn sass(cubin: &[u8], entry: &str) -> Sass {
     let text = layout_cuda::code::disassemble(cubin).unwrap_or_else(|error| panic!("{entry}: {error}"));
     let list = instructions(&text, entry);
     assert!(!list.is_empty(), "no kernel {entry} in the code");
+    let wrong = list.iter().find(|line| has_odd_descriptor(line));
+    assert!(wrong.is_none(), "{entry}: a GPU refuses {wrong:?}");
     Sass(list)
+}
+
+/// Whether an instruction takes its 64-bit descriptor from an odd uniform register. ptxas 13.0 writes such ones for `cp.async`
+/// with a cache policy, and they are illegal on an H200.
+fn has_odd_descriptor(line: &str) -> bool {
+    let number = |rest: &str| rest.split(']').next().and_then(|number| number.parse::<u32>().ok());
+    line.split(" desc[UR").skip(1).filter_map(number).any(|number| number % 2 == 1)
 }
 
 /// The instructions in nvdisasm's text, without addresses, labels and padding.
@@ -52,6 +61,12 @@ impl Sass {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_odd_descriptor_is_found() {
+        assert!(has_odd_descriptor("LDGSTS.E [R5+UR0+0x80], desc[UR1][R2.64+0x80], !P0"));
+        assert!(!has_odd_descriptor("LDGSTS.E [R5], desc[UR4][R2.64]"));
+    }
 
     #[test]
     fn text_of_two_kernels() {

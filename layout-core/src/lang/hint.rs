@@ -8,8 +8,8 @@ use super::view::View;
 
 /// Hints on how the caches should treat the elements of an argument, or of a part of it. Every movement of the view's
 /// elements reads its hint: `view[[i, j]]`, copies by threads, [`tma_load`](super::tma_load) and
-/// [`tma_store`](super::tma_store). A view has one hint, the last; tiles of it have it, too; its copy in registers has
-/// none.
+/// [`tma_store`](super::tma_store). Asynchronous copies by threads and atomic operations take none, which is an error. A
+/// view has one hint, the last; tiles of it have it, too; its copy in registers has none.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -77,8 +77,8 @@ pub trait Hinted: Tensor {
         device_only()
     }
 
-    /// These elements are not kept in L1: no other thread of the multiprocessor reads them. Asynchronous copies and TMA
-    /// bypass L1 in any case and refuse this hint.
+    /// These elements are not kept in L1: no other thread of the multiprocessor reads them. TMA bypasses L1 in any case
+    /// and refuses this hint.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

@@ -6,6 +6,7 @@ fn kernel<const N: usize>(x: &LayoutTensor<f32, RowMajor<1, 32>>, y: &mut Layout
     let full = mbarriers(1, 1).at(0);
     tile.evict_first().fill(0.0);
     barrier();
+    copy_dram_to_sram_async(&mut tile, &x.evict_first(), row_major([1, 32]));
     tma_load(&mut tile, &x.no_allocate().tile([1, 32], [0, 0]), full);
     y.evict_last().atomic_add([0], 1);
 }

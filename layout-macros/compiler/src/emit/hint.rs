@@ -88,12 +88,11 @@ impl Emitter<'_> {
         }
     }
 
-    /// `copy_async_16(shared, global, valid)`, or with L2's policy before `valid`.
+    /// `copy_async_16(shared, global, valid)`
     pub(super) fn copied_async(&mut self, destination: &Access, source: &Access) {
         let bytes = self.tables.place(destination.place).elem.bytes() * destination.width;
         let mut arguments = vec![self.shared_address(destination), self.address(source)];
-        let hinted = self.with_policy(&mut arguments, source.hint);
         arguments.extend(self.mask(&source.mask));
-        self.wrapper(&format!("copy_async_{bytes}{hinted}"), "", &arguments);
+        self.wrapper(&format!("copy_async_{bytes}"), "", &arguments);
     }
 }

@@ -41,7 +41,7 @@ impl Evaluator<'_> {
         )
     }
 
-    /// The view, for an operation that has no hint.
+    /// The view, for an atomic operation, which has no hint.
     pub(super) fn without_hint(&mut self, view: View, name: &str, origin: Origin) -> Outcome<View> {
         let Some(hint) = view.hint else { return Ok(view) };
         let place = self.tables.place(view.place).name.clone();
@@ -51,6 +51,21 @@ impl Evaluator<'_> {
             format!(
                 "say it of the view that is loaded, stored or copied, and `{place}.{name}(..)` without it"
             ),
+        )
+    }
+
+    /// The source of a copy by `cp.async`. PTX has a policy there, but ptxas 13.0 encodes one beside a shared address in a
+    /// uniform register as an instruction that an H200 refuses.
+    pub(super) fn unhinted_source(&mut self, view: View, name: &str, origin: Origin) -> Outcome<View> {
+        let Some(hint) = view.hint else { return Ok(view) };
+        let place = self.tables.place(view.place).name.clone();
+        self.fail_help(
+            origin,
+            format!(
+                "`{name}` of `{place}` with `{}`: an asynchronous copy by threads takes no hint",
+                hint.name()
+            ),
+            "copy without the hint, or by `tma_load`, which takes `evict_first` and `evict_last`",
         )
     }
 }

@@ -30,7 +30,7 @@ impl Evaluator<'_> {
             }
             Intrinsic::CopyFromAsync => {
                 let source = self.view(values.remove(1), name, origin)?;
-                let source = self.past_l1(source, name, origin)?;
+                let source = self.unhinted_source(source, name, origin)?;
                 let destination = self.written(values.remove(0), name, origin)?;
                 self.only_to_shared(&destination, &source, name, origin)?;
                 self.copy(destination, source, None, true, origin)
@@ -43,7 +43,7 @@ impl Evaluator<'_> {
                 let threads = self.thread_layout(values.remove(2), name, origin)?;
                 let asynchronous = intrinsic == Intrinsic::CopyDramToSramAsync;
                 let source = self.view(values.remove(1), name, origin)?;
-                let source = if asynchronous { self.past_l1(source, name, origin)? } else { source };
+                let source = if asynchronous { self.unhinted_source(source, name, origin)? } else { source };
                 let destination = self.written(values.remove(0), name, origin)?;
                 self.only_to_shared(&destination, &source, name, origin)?;
                 self.copy(destination, source, Some(threads), asynchronous, origin)

@@ -120,9 +120,6 @@ pub(in super::super) fn hints() -> Vec<String> {
         fill(paragraph(HINT, 1), &[&shared[..], &suffix, &hint].concat())
     };
     let store = |number: usize| paragraph(HINT, number).to_owned();
-    let copy = |bytes: &str, past: &str, cache: &str| {
-        fill(paragraph(HINT, 4), &[("bytes", bytes), ("past", past), ("cache", cache)])
-    };
     vec![
         policy("evict_first", "before"),
         policy("evict_last", "after"),
@@ -132,8 +129,5 @@ pub(in super::super) fn hints() -> Vec<String> {
         load(false, false),
         load(true, false),
         store(3),
-        copy("4", "through", "ca"),
-        copy("8", "through", "ca"),
-        copy("16", "past", "cg"),
     ]
 }
