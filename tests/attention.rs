@@ -5,9 +5,10 @@ use layout_cuda::{
     Device, Elem, Element, Error, Options, ParamSet, ParamValue, Tensor, TensorView, TensorViewMut, bf16,
     f16, testing,
 };
-use layout_kernels::attention::{Attention, Mask, Packed, Score};
+use layout_kernels::attention::{Attention, Kernel, Mask, Packed, Score};
 use layout_kernels::kernels::attention::attention;
-use layout_tests::support::cubin::becomes_fast_code;
+use layout_kernels::kernels::attention_mma::attention_mma;
+use layout_tests::support::cubin::{becomes_fast_code, becomes_fast_code_of};
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 use layout_tests::support::parallel::in_parallel;
@@ -76,17 +77,16 @@ fn seen(mask: Mask, query: i64, key: i64) -> bool {
     }
 }
 
-/// A launch: its operands, and what came out.
+/// Launches of both kernels: their operands, and O and logarithms of each.
 struct Launched<T: Element> {
     sizes: Sizes,
     plan: (Mask, Score),
     operands: [Operand<T>; 3],
     o_strides: [usize; 4],
-    o: Vec<f64>,
-    logs: Vec<f32>,
+    results: Vec<(Vec<f64>, Vec<f32>)>,
 }
 
-/// Other parameters than the description's.
+/// Other parameters than the description's, of Hopper's kernel.
 type Change = fn(ParamSet) -> ParamSet;
 
 /// What an element holds that nobody writes.
@@ -128,22 +128,31 @@ impl<T: Element + Into<f64>> Launched<T> {
         let Sizes { batches, heads: [heads, groups], rows: [m, n], depth: [d, dv] } = sizes;
         let o_shape = [batches, heads, m, dv];
         let (o_strides, count) = (strides(o_shape, by_place), o_shape.iter().product());
-        let mut o = device.upload(&vec![round(UNTOUCHED); count], [count])?;
-        let mut logs = device.upload(&vec![UNTOUCHED as f32; batches * heads * m], [batches, heads, m])?;
         let none: [&[i32]; 2] = [&[]; 2];
         let [queries, keys] = ends.unwrap_or(none);
         let longest = queries.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0).max(0) as usize;
         let (queries, keys) = (device.upload(queries, [queries.len()])?, device.upload(keys, [keys.len()])?);
         let packed = ends.map(|_| Packed { queries: &queries, keys: &keys, longest });
-        let what = Attention { mask: plan.0, score: plan.1, packed, ..Attention::default() };
-        {
+        let mut results = Vec::new();
+        for kernel in [Kernel::Warpgroups, Kernel::Warps] {
+            let mut o = device.upload(&vec![round(UNTOUCHED); count], [count])?;
+            let mut logs =
+                device.upload(&vec![UNTOUCHED as f32; batches * heads * m], [batches, heads, m])?;
+            let what = Attention {
+                mask: plan.0,
+                score: plan.1,
+                packed,
+                kernel: Some(kernel),
+                ..Attention::default()
+            };
             let [q, k, v] = &operands;
             let mut out: TensorViewMut<'_, T, 4> = o.part_mut(0, o_shape, o_strides)?;
-            let set = change(what.set(device, T::ELEM, [batches, heads, m, d], [batches, groups, n, dv]));
+            let own = what.set(device, T::ELEM, [batches, heads, m, d], [batches, groups, n, dv]);
+            let set = if kernel == Kernel::Warpgroups { change(own) } else { own };
             what.run_with(&set, &device.stream(), &q.view()?, &k.view()?, &v.view()?, &mut out, &mut logs)?;
+            results.push((o.download()?.into_iter().map(Into::into).collect(), logs.download()?));
         }
-        let o = o.download()?.into_iter().map(Into::into).collect();
-        Ok(Launched { sizes, plan, operands, o_strides, o, logs: logs.download()? })
+        Ok(Launched { sizes, plan, operands, o_strides, results })
     }
 
     /// The weights of a query, not divided by their sum, and the logarithm of the sum.
@@ -181,15 +190,19 @@ impl<T: Element + Into<f64>> Launched<T> {
 
     /// Every element of these sequences (batch, rows of Q, rows of K) against the definition; no other one is written.
     fn check(&self, sequences: &[(usize, [usize; 2], [usize; 2])]) {
+        self.results.iter().for_each(|(o, logs)| self.check_one(sequences, o, logs));
+    }
+
+    fn check_one(&self, sequences: &[(usize, [usize; 2], [usize; 2])], o: &[f64], logs: &[f32]) {
         let Sizes { heads: [heads, groups], rows: [m, _], depth: [_, dv], .. } = self.sizes;
         let about = format!("{:?} {:?}", self.sizes, self.plan);
-        let mut written = vec![false; self.o.len()];
+        let mut written = vec![false; o.len()];
         for (batch, [q_from, q_to], [k_from, k_to]) in sequences.iter().copied() {
             let (queries, keys) = (q_to - q_from, k_to - k_from);
             for (head, i) in (0..heads).flat_map(|head| (0..queries).map(move |i| (head, i))) {
                 let place = i as i64 + keys as i64 - queries as i64;
                 let (weights, log) = self.weights([batch, head, i], [q_from, k_from], place, keys);
-                let found = f64::from(self.logs[(batch * heads + head) * m + q_from + i]);
+                let found = f64::from(logs[(batch * heads + head) * m + q_from + i]);
                 // `tanh_approx` is the one coarse word.
                 let room = if matches!(self.plan.1, Score::SoftCap(_)) { 2e-3 } else { 1e-5 };
                 let close = (found - log).abs() <= room * (1.0 + log.abs()) || found == log;
@@ -205,12 +218,12 @@ impl<T: Element + Into<f64>> Launched<T> {
                     let at = batch * sb + head * sh + (q_from + i) * si + e;
                     written[at] = true;
                     // Weights and result are rounded to 8 bits.
-                    let near = (self.o[at] - exact).abs() <= size / 128.0 + 1e-6;
-                    assert!(near, "{about}: {batch} {head} {i} {e}: {}, not {exact}", self.o[at]);
+                    let near = (o[at] - exact).abs() <= size / 128.0 + 1e-6;
+                    assert!(near, "{about}: {batch} {head} {i} {e}: {}, not {exact}", o[at]);
                 }
             }
         }
-        let stray = written.iter().zip(&self.o).position(|(written, value)| !written && *value != UNTOUCHED);
+        let stray = written.iter().zip(o).position(|(written, value)| !written && *value != UNTOUCHED);
         assert_eq!(stray, None, "{about}: an element that no sequence has was written");
     }
 }
@@ -346,6 +359,12 @@ fn many_packed_sequences() -> Result<(), Error> {
     Ok(())
 }
 
+/// Launches of both kernels with these options.
+fn in_every_order<R>(options: Options, launches: impl FnOnce() -> R) -> R {
+    let [first, second] = [Kernel::Warpgroups, Kernel::Warps].map(Kernel::definition);
+    testing::replaced(first, first, options, || testing::replaced(second, second, options, launches))
+}
+
 /// Orders of warps, blocks and asynchronous copies: no finding, and the definition's values.
 #[test]
 fn every_order() -> Result<(), Error> {
@@ -354,12 +373,10 @@ fn every_order() -> Result<(), Error> {
     for (mask, depth) in [(Mask::Every, [128, 128]), (Mask::Causal, [64, 64]), (Mask::Sliding(50), [96, 96])]
     {
         let sizes = Sizes { rows: [193, 257], depth, ..SMALL };
-        testing::replaced(&attention::DEFINITION, &attention::DEFINITION, options, || {
-            check(&device, sizes, (mask, Score::Plain), true, bf16::from_f64)
-        })?;
+        in_every_order(options, || check(&device, sizes, (mask, Score::Plain), true, bf16::from_f64))?;
     }
     let ends: [&[i32]; 2] = [&[0, 1, 1, 200, 250], &[0, 30, 31, 140, 290]];
-    testing::replaced(&attention::DEFINITION, &attention::DEFINITION, options, || {
+    in_every_order(options, || {
         let plan = (Mask::Causal, Score::Plain);
         Launched::new(&device, PACKED, plan, (true, Some(ends)), bf16::from_f64)
     })?
@@ -383,14 +400,12 @@ fn a_sequence_knows_nothing_of_the_next() -> Result<(), Error> {
         let plan = (PACKED, (Mask::Every, Score::Plain));
         let launched = Launched::of(&device, plan, [q, k, v], (true, Some(ends)), bf16::from_f64)?;
         let [first, ..] = sequences(ends)[..] else { panic!("two sequences") };
-        assert!(launched.o[..100 * heads * dv].iter().all(|value| value.is_finite()));
-        let second = &launched.o[100 * heads * dv..];
-        assert!(second.iter().all(|value| value.is_nan()), "its own values are no numbers");
-        let alone = Launched {
-            o: [&launched.o[..100 * heads * dv], &vec![UNTOUCHED; second.len()]].concat(),
-            ..launched
-        };
-        alone.check(&[first]);
+        for (o, logs) in &launched.results {
+            let (own, second) = o.split_at(100 * heads * dv);
+            assert!(own.iter().all(|value| value.is_finite()));
+            assert!(second.iter().all(|value| value.is_nan()), "its own values are no numbers");
+            launched.check_one(&[first], &[own, &vec![UNTOUCHED; second.len()]].concat(), logs);
+        }
     }
     Ok(())
 }
@@ -404,18 +419,20 @@ fn equal_scores_weigh_equally_at_any_size() -> Result<(), Error> {
             let queries = device.upload(&[bf16::from_f32(size); 70 * 64], [1, 1, 70, 64])?;
             let keys = device.upload(&[bf16::from_f32(-size); 130 * 64], [1, 1, 130, 64])?;
             let values = device.upload(&[bf16::from_f32(2.0); 130 * 64], [1, 1, 130, 64])?;
-            let mut o = device.zeros::<bf16, 4>([1, 1, 70, 64])?;
-            let mut logs = device.zeros::<f32, 3>([1, 1, 70])?;
-            let what = Attention { mask: Mask::Causal, scale, ..Attention::default() };
-            let (q, k, v) = (queries.view(), keys.view(), values.view());
-            what.run(&device.stream(), &q, &k, &v, &mut o.view_mut(), &mut logs)?;
-            let (o, logs) = (o.download()?, logs.download()?);
-            assert!(o.iter().all(|x| x.to_f32() == 2.0), "{size} {scale:?}: {o:?}");
-            let product = -64.0 * size * size * scale.unwrap_or(0.125);
-            let right = |(row, log): (usize, &f32)| {
-                (log - product - (61.0 + row as f32).ln()).abs() <= 1e-6 * product.abs().max(4.0)
-            };
-            assert!(logs.iter().enumerate().all(right), "{size} {scale:?}: {logs:?}");
+            for kernel in [Kernel::Warpgroups, Kernel::Warps].map(Some) {
+                let mut o = device.zeros::<bf16, 4>([1, 1, 70, 64])?;
+                let mut logs = device.zeros::<f32, 3>([1, 1, 70])?;
+                let what = Attention { mask: Mask::Causal, scale, kernel, ..Attention::default() };
+                let (q, k, v) = (queries.view(), keys.view(), values.view());
+                what.run(&device.stream(), &q, &k, &v, &mut o.view_mut(), &mut logs)?;
+                let (o, logs) = (o.download()?, logs.download()?);
+                assert!(o.iter().all(|x| x.to_f32() == 2.0), "{size} {scale:?}: {o:?}");
+                let product = -64.0 * size * size * scale.unwrap_or(0.125);
+                let right = |(row, log): (usize, &f32)| {
+                    (log - product - (61.0 + row as f32).ln()).abs() <= 1e-6 * product.abs().max(4.0)
+                };
+                assert!(logs.iter().enumerate().all(right), "{size} {scale:?}: {logs:?}");
+            }
         }
     }
     Ok(())
@@ -472,4 +489,23 @@ fn the_texts_become_cubins() {
     let pairs: Vec<ParamSet> = sets.iter().filter(falls).map(paired).collect();
     sets.extend(pairs);
     in_parallel(&sets, |set| becomes_fast_code(&kernel, set));
+    let kernel = attention_mma::DEFINITION.kernel().expect("bytes of this version");
+    let of_warps = |what: Attention<'_>, [d, dv]: [usize; 2]| {
+        let what = Attention { kernel: Some(Kernel::Warps), ..what };
+        what.set(&device, Elem::Bf16, [1, 1, 64, d], [1, 1, 64, dv])
+    };
+    let mut sets = Vec::new();
+    for depth in [[64, 64], [96, 96], [128, 128], [192, 128], [256, 256]] {
+        for mask in [Mask::Every, Mask::Causal, Mask::Sliding(9)] {
+            for score in [Score::Plain, Score::SoftCap(1.0), Score::Alibi] {
+                sets.push(of_warps(Attention { mask, score, ..Attention::default() }, depth));
+            }
+            sets.push(of_warps(Attention { mask, packed, ..Attention::default() }, depth));
+        }
+    }
+    let sets: Vec<_> = ["sm_80", "sm_90a", "sm_120"]
+        .into_iter()
+        .flat_map(|arch| sets.iter().map(move |set| (arch, set)))
+        .collect();
+    in_parallel(&sets, |(arch, set)| becomes_fast_code_of(&kernel, set, arch));
 }

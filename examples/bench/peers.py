@@ -1,6 +1,6 @@
 """Attention and products with epilogues by turns with PyTorch: cuDNN and FlashAttention-3 (PyPI's fa3-fwd), cuBLASLt.
 
-Run: python3 examples/bench/peers.py PROGRAM attention [--only TEXT].. [--set NAME=VALUE,..].., or PROGRAM epilogues; PROGRAM is
+Run: python3 examples/bench/peers.py PROGRAM attention [--warps] [--only TEXT].. [--set NAME=VALUE,..].., or PROGRAM epilogues; PROGRAM is
 the compiled example `bench`. Its cases, its data (noise made of indices, the same numbers here) and its sampled rows are taken from
 what it prints; each round times all candidates, each round in another order; a figure is the median of the rounds. Errors of
 attention are those of the sampled rows against float64, largest and mean.
@@ -23,6 +23,8 @@ except ImportError as error:
     print(f"no FlashAttention-3: {error}")
 
 LOW = 0xFFFFFFFF
+# Products by mma.sync: the peer is FlashAttention-2, PyTorch's own.
+WARPS = "--warps" in sys.argv
 
 
 def noise(shape, seed, spread):
@@ -50,8 +52,13 @@ def peers(case, q, k, v):
                 out = scaled_dot_product_attention(*views, is_causal=causal, enable_gqa=heads != groups)
             return out.transpose(1, 2)
 
-        found["cudnn"] = cudnn
-    if flash and not case["alibi"]:
+        def fa2():
+            with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+                out = scaled_dot_product_attention(*views, is_causal=causal, enable_gqa=heads != groups)
+            return out.transpose(1, 2)
+
+        found |= {"fa2": fa2} if WARPS else {"cudnn": cudnn}
+    if flash and not WARPS and not case["alibi"]:
         window = (case["window"] - 1, 0) if case["window"] else (-1, -1)
         options = dict(causal=causal, window_size=window, softcap=case["cap"])
         if case["ends"]:
@@ -234,7 +241,7 @@ def measure(ours, case):
 def main():
     program, workload, *rest = sys.argv[1:]
     ours = subprocess.Popen([program, workload, "--turns", *rest], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    peers_of = ("cudnn", "fa3") if workload == "attention" else ("cublas",)
+    peers_of = ("fa2",) if WARPS else ("cudnn", "fa3") if workload == "attention" else ("cublas",)
     print(f"{'TFLOP/s':32} {'ours':>7} " + " ".join(f"{name:>7}" for name in peers_of) + "  ratio   errors, largest and mean, of each")
     known, ratios = {}, []
     while case := answer(ours):

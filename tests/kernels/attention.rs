@@ -9,6 +9,7 @@ use crate::support::data::doubles;
 use layout_compiler::ParamValue;
 use layout_cuda::{Error, Tensor, bf16};
 use layout_kernels::kernels::attention::attention;
+use layout_kernels::kernels::attention_mma::attention_mma;
 use layout_kernels::kernels::backward::{finish, of_keys, of_queries, prepare};
 use layout_kernels::kernels::decode::{combine, decode};
 
@@ -27,6 +28,7 @@ const CAUSAL: [(&str, ParamValue); 3] = [
 pub fn smallest() -> Vec<Case> {
     let forward = |sizes: &[[usize; 3]]| Case::new(&attention::DEFINITION, sizes.to_vec(), forward);
     let of = |d, keys| [("D", d), ("DV", d), ("BN", keys), ("SMS", 1)];
+    let of_warps = |d, rows| [("D", d), ("DV", d), ("BM", 64), ("BN", 32), ("ROWS", rows)];
     let packed = |is| [&CAUSAL[..], &[("PACKED", ParamValue::Bool(is))]].concat();
     let decoding = |rows, d, paged| {
         let numbers = [("D", d), ("DV", d), ("ROWS", rows), ("WARPS", 2), ("STAGES", 2), ("CHUNK", 8)];
@@ -47,6 +49,10 @@ pub fn smallest() -> Vec<Case> {
         forward(&[[40, 150, 1]]).at(&of(64, 64), &packed(true)),
         // There is no room for O beside, and products and weights are not computed at once.
         forward(&[[130, 100, 1]]).at(&of(256, 48), &EVERY),
+        Case::new(&attention_mma::DEFINITION, vec![[130, 100, 2]], forward_by_warps)
+            .at(&of_warps(64, 1), &EVERY),
+        Case::new(&attention_mma::DEFINITION, vec![[70, 100, 1]], forward_by_warps)
+            .at(&of_warps(32, 2), &packed(true)),
         decoding(16, 64, false),
         decoding(32, 128, true),
         Case::new(&combine::DEFINITION, vec![[2, 5, 3]], combined).at(&[("DV", 32), ("GROUPS", 4)], &[]),
@@ -80,19 +86,27 @@ fn ends(run: &Run<'_>) -> Result<[Tensor<i32, 1>; 2], Error> {
     Ok([of(run.size[0])?, of(run.size[1])?])
 }
 
-fn forward(run: &Run<'_>) -> Result<Outcome, Error> {
-    let ([m, n, heads], [d, dv]) = (run.size, ["D", "DV"].map(|name| run.number(name)));
-    let (q, k) = (values(run, [1, heads, m, d], 1)?, values(run, [1, heads, n, d], 2)?);
-    let v = values(run, [1, heads, n, dv], 3)?;
-    let [q_ends, k_ends] = ends(run)?;
-    let mut o = run.device.zeros::<bf16, 4>([1, heads, m, dv])?;
-    let mut logs = run.device.zeros::<f32, 3>([1, heads, m])?;
-    let (config, stream, scale) = (run.config(), run.stream(), 1.0 / (d as f32).sqrt());
-    attention::launch_with(
-        config, &stream, &q, &k, &v, &q_ends, &k_ends, &mut o, &mut logs, m, scale, 1.0, 0,
-    )?;
-    Ok(Outcome::own(o.download()?).and(Outcome::own(logs.download()?)))
+/// The operands of a forward and its launch.
+macro_rules! forward {
+    ($name:ident, $kernel:ident) => {
+        fn $name(run: &Run<'_>) -> Result<Outcome, Error> {
+            let ([m, n, heads], [d, dv]) = (run.size, ["D", "DV"].map(|name| run.number(name)));
+            let (q, k) = (values(run, [1, heads, m, d], 1)?, values(run, [1, heads, n, d], 2)?);
+            let v = values(run, [1, heads, n, dv], 3)?;
+            let [q_ends, k_ends] = ends(run)?;
+            let mut o = run.device.zeros::<bf16, 4>([1, heads, m, dv])?;
+            let mut logs = run.device.zeros::<f32, 3>([1, heads, m])?;
+            let (config, stream, scale) = (run.config(), run.stream(), 1.0 / (d as f32).sqrt());
+            $kernel::launch_with(
+                config, &stream, &q, &k, &v, &q_ends, &k_ends, &mut o, &mut logs, m, scale, 1.0, 0,
+            )?;
+            Ok(Outcome::own(o.download()?).and(Outcome::own(logs.download()?)))
+        }
+    };
 }
+
+forward!(forward, attention);
+forward!(forward_by_warps, attention_mma);
 
 /// Heads that share one of K; pages of 24 keys out of order.
 fn decoded(run: &Run<'_>) -> Result<Outcome, Error> {

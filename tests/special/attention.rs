@@ -6,10 +6,11 @@
 use super::bench::{Bench, Want};
 use super::{Covered, Entry};
 use layout_cuda::{Elem, Error, Tensor, bf16, f16};
-use layout_kernels::attention::{Attention, Mask, Packed};
+use layout_kernels::attention::{Attention, Kernel, Mask, Packed};
 use layout_kernels::backward::{Changes, Forward, Workspace};
 use layout_kernels::decode::{Decoding, Workspace as Parts};
 use layout_kernels::kernels::attention::attention;
+use layout_kernels::kernels::attention_mma::attention_mma;
 use layout_kernels::kernels::backward::{finish, of_keys, of_queries, prepare};
 use layout_kernels::kernels::decode::{combine, decode};
 use layout_tests::support::special::{Float, Kind, Rows};
@@ -27,7 +28,7 @@ pub fn entries() -> Vec<Entry> {
         all.iter().flat_map(|definition| halves.map(|elem| Covered::of(definition, elem))).collect()
     };
     vec![
-        Entry::new(&of(&[&attention::DEFINITION]), |bench| {
+        Entry::new(&of(&[&attention::DEFINITION, &attention_mma::DEFINITION]), |bench| {
             each::<bf16>(bench, [42, 40], &Kind::ALL, forward)?;
             each::<f16>(bench, [42, 40], &FEW, forward)?;
             large::<bf16>(bench, forward)?;
@@ -190,19 +191,16 @@ fn check<T: Float>(bench: &Bench<'_>, name: &str, found: &[T], wanted: Vec<Optio
 fn forward<T: Float>(bench: &Bench<'_>, head: &Head<T>) -> Result<(), Error> {
     let [q, k, v] = [Q, K, V].map(|operand| upload(bench, &head.all[operand]));
     let (q, k, v) = (q?, k?, v?);
-    let mut o = upload(bench, &vec![T::rounded(f64::NAN); head.rows[0] * D])?;
-    let mut logs = bench.device.zeros::<f32, 3>([1, 1, head.rows[0]])?;
-    let what = Attention { mask: head.mask, ..Attention::default() };
-    what.run(&bench.stream(), &q, &k, &v, &mut o, &mut logs)?;
-    let (of_o, of_logs) = head.forward(false);
-    check(bench, &format!("attention {:?}, {}", head.mask, head.name), &o.download()?, of_o, D);
-    check(
-        bench,
-        &format!("attention's logarithms {:?}, {}", head.mask, head.name),
-        &logs.download()?,
-        of_logs,
-        1,
-    );
+    for kernel in [Kernel::Warpgroups, Kernel::Warps].map(Some) {
+        let mut o = upload(bench, &vec![T::rounded(f64::NAN); head.rows[0] * D])?;
+        let mut logs = bench.device.zeros::<f32, 3>([1, 1, head.rows[0]])?;
+        let what = Attention { mask: head.mask, kernel, ..Attention::default() };
+        what.run(&bench.stream(), &q, &k, &v, &mut o, &mut logs)?;
+        let (of_o, of_logs) = head.forward(false);
+        let name = |what: &str| format!("{what} {kernel:?} {:?}, {}", head.mask, head.name);
+        check(bench, &name("attention"), &o.download()?, of_o, D);
+        check(bench, &name("attention's logarithms"), &logs.download()?, of_logs, 1);
+    }
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use super::Result;
 use super::ledger::Ledger;
 use super::trial::{Case, Errors, Operands, Run, Trial, weighted};
 use layout_cuda::{Element, ParamSet, bf16, roofline};
-use layout_kernels::attention::{Attention, Mask, Packed, Score};
+use layout_kernels::attention::{Attention, Kernel, Mask, Packed, Score};
 use std::cell::RefCell;
 
 /// Heads that are sampled, and rows of each.
@@ -216,7 +216,8 @@ impl Case for Forward {
         let starts = device.upload(ends.as_deref().unwrap_or(&[]), [ends.as_ref().map_or(0, Vec::len)])?;
         let longest = self.sequences().iter().map(|[_, length]| *length).max().unwrap_or(0);
         let packed = ends.as_ref().map(|_| Packed { queries: &starts, keys: &starts, longest });
-        let what = Attention { mask: *mask, score: *score, packed, ..Attention::default() };
+        let kernel = run.options.warps.then_some(Kernel::Warps);
+        let what = Attention { mask: *mask, score: *score, packed, kernel, ..Attention::default() };
         let views = {
             let view = |of: &'_ Operands| of.view();
             [view(&q), view(&k), view(&v)]
@@ -234,7 +235,7 @@ impl Case for Forward {
         let elements = (batches * self.length * heads) as f64 * *depth as f64;
         let trial = Trial {
             name: &self.name,
-            kernel: format!("attention {}", self.name),
+            kernel: format!("attention{} {}", if run.options.warps { " by warps" } else { "" }, self.name),
             own,
             launch: &launch,
             poison: &|| o.borrow_mut().poison(),

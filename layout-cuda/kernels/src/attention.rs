@@ -4,9 +4,10 @@
 //! are out of range or out of order are taken as the nearest ones that are in it, so that nothing outside is read or written.
 
 use crate::kernels::attention::attention;
+use crate::kernels::attention_mma::attention_mma;
 use layout_cuda::{
-    Argument, Definition, Device, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor,
-    TensorArg, TensorArgMut,
+    Arch, Argument, Definition, Device, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream,
+    Tensor, TensorArg, TensorArgMut,
 };
 
 /// Which keys a query sees. The last query of a sequence is beside its last key.
@@ -65,6 +66,33 @@ impl Score {
             Score::Plain => "plain",
             Score::SoftCap(_) => "soft_cap",
             Score::Alibi => "alibi",
+        }
+    }
+}
+
+/// The kernels that attention may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// Warpgroup products of tiles that TMA loads: Hopper's.
+    Warpgroups,
+    /// Products of each warp by `mma.sync`: every card from sm_80 on.
+    Warps,
+}
+
+impl Kernel {
+    /// The faster one of a device. The simulator is a Hopper card.
+    pub fn of(device: &Device) -> Kernel {
+        match device.properties().map(|gpu| Arch::of(gpu.compute_capability.0, gpu.compute_capability.1)) {
+            Some(arch) if !arch.includes(Arch::SM_90A) => Kernel::Warps,
+            _ => Kernel::Warpgroups,
+        }
+    }
+
+    /// The kernel itself.
+    pub fn definition(self) -> &'static Definition {
+        match self {
+            Kernel::Warpgroups => &attention::DEFINITION,
+            Kernel::Warps => &attention_mma::DEFINITION,
         }
     }
 }
@@ -143,6 +171,8 @@ pub struct Attention<'a> {
     pub packed: Option<Packed<'a>>,
     /// Functions of one's own, in place of mask and score.
     pub own: Option<Own>,
+    /// In place of the device's faster one.
+    pub kernel: Option<Kernel>,
     /// Whether the backward gives the same bits each time, in 7 products instead of 5; packed sequences always have it.
     pub deterministic: bool,
 }
@@ -160,6 +190,34 @@ const TILES: [[usize; 4]; 6] = [
 impl Attention<'_> {
     /// The kernel's parameters on a device, for elements of a type, and tensors Q and V of these shapes.
     pub fn set(&self, device: &Device, elem: Elem, q: [usize; 4], v: [usize; 4]) -> ParamSet {
+        match self.kernel_of(device) {
+            Kernel::Warpgroups => self.set_of_warpgroups(device, elem, q, v),
+            Kernel::Warps => self.set_of_warps(elem, [q[3], v[3]]),
+        }
+    }
+
+    fn kernel_of(&self, device: &Device) -> Kernel {
+        match self.own {
+            Some(_) => Kernel::Warpgroups,
+            None => self.kernel.unwrap_or_else(|| Kernel::of(device)),
+        }
+    }
+
+    /// A warp has 16 queries where O has no room in its registers for more.
+    fn set_of_warps(&self, elem: Elem, [d, dv]: [usize; 2]) -> ParamSet {
+        let wide = d.max(dv) > 128;
+        let (queries, keys, rows) = if wide { (64, 32, 1) } else { (128, 64, 2) };
+        let [keep, range] = self.mask.functions();
+        crate::set(&[("D", d), ("DV", dv), ("BM", queries), ("BN", keys), ("ROWS", rows)])
+            .with("T", ParamValue::Type(elem))
+            .with("PACKED", ParamValue::Bool(self.packed.is_some()))
+            .with("BY_HEADS", ParamValue::Bool(self.mask == Mask::Every))
+            .with("KEEP", ParamValue::Function(keep))
+            .with("RANGE", ParamValue::Function(range))
+            .with("SCORE", ParamValue::Function(self.score.function()))
+    }
+
+    fn set_of_warpgroups(&self, device: &Device, elem: Elem, q: [usize; 4], v: [usize; 4]) -> ParamSet {
         let ([_, _, _, d], [_, _, length, dv]) = (q, v);
         let known = TILES.iter().find(|tiles| tiles[..2] == [d, dv]);
         let [.., keys, consumers] = *known.unwrap_or(&TILES[TILES.len() - 1]);
@@ -259,7 +317,9 @@ impl Attention<'_> {
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
         let (kernel, window, strength) = match self.own {
             Some(own) => (own.kernel, own.window, own.strength),
-            None => (&attention::DEFINITION, self.mask.window(), self.score.strength(heads)),
+            None => {
+                (self.kernel_of(stream.device()).definition(), self.mask.window(), self.score.strength(heads))
+            }
         };
         let none = stream.zeros::<i32, 1>([0])?;
         let (ends, longest) = match self.packed {

@@ -7,6 +7,8 @@ mod scores;
 #[cfg(feature = "attention")]
 pub mod attention;
 #[cfg(feature = "attention")]
+pub mod attention_mma;
+#[cfg(feature = "attention")]
 pub mod backward;
 #[cfg(feature = "attention")]
 pub mod decode;
@@ -71,9 +73,10 @@ pub fn of_products() -> [&'static Definition; 15] {
 
 /// Those of attention: forward, decoding, backward.
 #[cfg(feature = "attention")]
-pub fn of_attention() -> [&'static Definition; 7] {
+pub fn of_attention() -> [&'static Definition; 8] {
     [
         &attention::attention::DEFINITION,
+        &attention_mma::attention_mma::DEFINITION,
         &decode::decode::DEFINITION,
         &decode::combine::DEFINITION,
         &backward::prepare::DEFINITION,
