@@ -329,6 +329,15 @@ fn what_the_signature_may_not_say_is_refused() {
     }
 }
 
+/// What rust-analyzer completes by: see `expand::module_with_errors`.
+#[test]
+fn a_mistake_moves_nothing_in_front_of_it() {
+    let (attribute, item) = VECTOR_ADD;
+    let text = |word: &str| expand(attribute, &item.replace("a[[i]] +", &format!("a[[i]].{word}() +")));
+    let offset = |word: &str| text(word).find(&format!(". {word} ()"));
+    assert!(offset("exp").is_some_and(|at| Some(at) == offset("exq")));
+}
+
 #[test]
 fn a_kernel_in_an_impl_is_one_error() {
     let found = expand("block = [1]", "fn k(&self) {}");
