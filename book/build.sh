@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the book and the page into target/book: `bash book/build.sh`, then open target/book/index.html.
 #
-# Needs a Rust toolchain. What else is missing is installed: mdBook by cargo under target/tools, Rust's library for
+# Needs a Rust toolchain. What else is missing is installed: mdBook and Zopfli by cargo under target/tools, Rust's library for
 # WebAssembly by rustup. Where rustup is not, or reaches no server, Debian's toolchain is taken; it has to be there:
 #     apt-get install rustc-web cargo-web rust-web-src lld-22
 # (the lld of the LLVM that `rustc-web -vV` names).
@@ -51,9 +51,13 @@ fi
 
 # One script that holds the compiler: a page that was opened from a file may not fetch another.
 mkdir -p "$out/page"
-cp book/page/www/* "$out/page/"
+cp book/page/www/* book/colours.js "$out/page/"
 module="$target/$wasm/page/layout_page.wasm"
-printf 'self.LAYOUT_WASM = "%s";\n' "$(gzip -9 -n -c "$module" | base64 -w0)" >"$out/page/layout.wasm.js"
+# Zopfli's gzip is a twentieth smaller than gzip's own.
+zopfli="$target/tools/zopfli/bin/zopfli"
+[ -x "$zopfli" ] || cargo install --quiet zopfli --version 0.8.4 --locked --root "$target/tools/zopfli"
+[ "$module.gz" -nt "$module" ] || "$zopfli" "$module"
+printf 'self.LAYOUT_WASM = "%s";\n' "$(base64 -w0 "$module.gz")" >"$out/page/layout.wasm.js"
 bytes=$(cat "$out"/page/* | gzip -9 -c | wc -c)
 echo "the page: $bytes bytes, compressed: $out/page/index.html"
 [ "$bytes" -lt 1000000 ] || { echo "the page has grown beyond 1 MB" >&2 && exit 1; }
