@@ -226,6 +226,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("let x = 0..8;", "does not have a range outside of `for`"),
         ("let [x, ..] = [1, 2];", "does not have this pattern"),
         ("#[inline] let x = 1;", "an attribute inside of a kernel"),
+        ("if let Some(v) = n { let w = v; }", "does not have `if let` and `while let`"),
         ("if let 1 = n {}", "does not have `if let` and `while let`"),
         ("let x = [0; 2000];", "an array of 2000 elements; at most 1024"),
         ("let mut x = [[0; 20]; 20];", "an array of 400 elements; at most 256"),

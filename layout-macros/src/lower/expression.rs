@@ -256,7 +256,11 @@ impl Lowering<'_> {
     fn if_else(&mut self, expr: &Expr, node: &ExprIf) -> ExprId {
         self.no_attributes(&node.attrs);
         let condition = self.expr(&node.cond);
-        let then = self.block(&node.then_branch);
+        let then = match &*node.cond {
+            // Refused above; its block has names that its pattern binds.
+            Expr::Let(_) => Block::default(),
+            _ => self.block(&node.then_branch),
+        };
         let otherwise = match &node.else_branch {
             None => Block::default(),
             Some((_, branch)) => match &**branch {

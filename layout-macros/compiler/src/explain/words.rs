@@ -181,11 +181,14 @@ impl<'c> Words<'c> {
         let mut whole = whole.unwrap_or_default();
         whole.sort();
         whole.dedup();
-        let promise = match whole.is_empty() {
-            true => String::new(),
-            false => format!(", or promise whole tiles: `require({})`", whole.join(", ")),
+        // Around a copy of the block no condition of one thread can be written.
+        let around = format!("let the condition be around it: `if {all} {{ .. }}`");
+        let help = match whole.is_empty() {
+            true => around,
+            false => {
+                format!("promise whole tiles: `require({})`; of a single element {around}", whole.join(", "))
+            }
         };
-        let help = format!("let the condition stand around it: `if {all} {{ .. }}`{promise}");
         (format!("{} {verb}", texts.join(", ")), help)
     }
 
