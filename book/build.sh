@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds the book and the page into target/book: `bash book/build.sh`, then open target/book/index.html.
 #
-# Needs a Rust toolchain. What else is missing is installed: mdBook by cargo under target/tools, Rust's library for
+# Needs a Rust toolchain. What else is missing is installed: mdBook and Zopfli by cargo under target/tools, Rust's library for
 # WebAssembly by rustup. Where rustup is not, or reaches no server, Debian's toolchain is taken; it has to be there:
 #     apt-get install rustc-web cargo-web rust-web-src lld-22
 # (the lld of the LLVM that `rustc-web -vV` names).
 # LAYOUT_WASM_CARGO=debian takes it in any case.
 #   --page    only the page
-#   --test    then follow the book's links, and drive the page in headless Chromium (CHROMIUM names it), with screenshots in
-#             target/book-screenshots; needs Node. PAGE_PATIENCE=3 is three times as patient, for a machine with other work
+#   --test    then follow the book's links, measure its chapters at 1280 and 390 pixels, and drive the page in headless Chromium
+#             (CHROMIUM names it: `apt-get install chromium`), with screenshots in target/book-screenshots; needs Node. PAGE_PATIENCE=3 is three times as patient, for a machine with other work
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target="${CARGO_TARGET_DIR:-target}"
@@ -44,20 +44,28 @@ else
 fi
 
 if ! $only_page; then
-    mdbook="$target/tools/bin/mdbook"
-    [ -x "$mdbook" ] || cargo install mdbook --version 0.5.4 --locked --no-default-features --root "$target/tools"
+    mdbook="$target/tools/with-search/bin/mdbook"
+    [ -x "$mdbook" ] || cargo install mdbook --version 0.5.4 --locked --no-default-features --features search --root "$target/tools/with-search"
     "$mdbook" build book
+    # What the words of the vocabulary lead to.
+    CARGO_TARGET_DIR="$target/book-doc" cargo doc --quiet --no-deps --package layout-core
+    rm -rf "$out/doc" && cp -r "$target/book-doc/doc" "$out/doc"
 fi
 
 # One script that holds the compiler: a page that was opened from a file may not fetch another.
 mkdir -p "$out/page"
-cp book/page/www/* "$out/page/"
+cp book/page/www/* book/colours.js "$out/page/"
 module="$target/$wasm/page/layout_page.wasm"
-printf 'self.LAYOUT_WASM = "%s";\n' "$(gzip -9 -n -c "$module" | base64 -w0)" >"$out/page/layout.wasm.js"
+# Zopfli's gzip is a twentieth smaller than gzip's own.
+zopfli="$target/tools/zopfli/bin/zopfli"
+[ -x "$zopfli" ] || cargo install --quiet zopfli --version 0.8.4 --locked --root "$target/tools/zopfli"
+[ "$module.gz" -nt "$module" ] || "$zopfli" "$module"
+printf 'self.LAYOUT_WASM = "%s";\n' "$(base64 -w0 "$module.gz")" >"$out/page/layout.wasm.js"
 bytes=$(cat "$out"/page/* | gzip -9 -c | wc -c)
 echo "the page: $bytes bytes, compressed: $out/page/index.html"
 [ "$bytes" -lt 1000000 ] || { echo "the page has grown beyond 1 MB" >&2 && exit 1; }
 if $drive; then
     $only_page || node book/page/test/links.mjs "$out"
+    $only_page || node book/page/test/widths.mjs "$out" target/book-screenshots
     node book/page/test/drive.mjs "$out/page/index.html" target/book-screenshots
 fi

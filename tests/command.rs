@@ -100,6 +100,14 @@ fn an_expression_prints_its_value_verdicts_and_table() {
 }
 
 #[test]
+fn a_division_that_rounds_up_says_so() {
+    let note = |text: &str| lines(&[text], "").iter().find(|line| line.starts_with("note: ")).cloned();
+    let rounded = note("logical_divide((4,8):(8,1), (3,4))");
+    assert_eq!(rounded.as_deref(), Some("note: rounded up to whole tiles, 48 elements of 32"));
+    assert_eq!(note("zipped_divide((4,8):(8,1), (2,4))"), None);
+}
+
+#[test]
 fn explain_shows_the_steps() {
     let shown = lines(&["--explain", "zipped_divide((4,8):(8,1), (2,4))"], "");
     let expected = [
@@ -141,7 +149,8 @@ fn what_is_refused_says_why_and_fails() {
     assert!(text.starts_with("error: composition: mode 0: 3 is not divisible by 2"), "{text}");
     for (arguments, words) in [
         (&["coalesce((2,4):(1"][..], "error: "),
-        (&["frobnicate(4:1)"], "there is no operation `frobnicate`"),
+        (&["frobnicate(4:1)"], "there is no operation `frobnicate`; there are"),
+        (&["coalese(4:1)"], "there is no operation `coalese`; is `coalesce` meant?"),
         (&["composition(4:1)"], "composition takes (a, b), not 1 arguments"),
         (&[], "give an expression"),
     ] {

@@ -30,6 +30,23 @@ fn every_listing_is_there_and_every_kernel_compiles() {
 }
 
 #[test]
+fn the_vocabulary_has_every_word_with_a_link() {
+    let page = expand(&root(), "{{#vocabulary}}\n").expect("the tables");
+    for (call, word) in [
+        ("row_major([m, n])", "row_major"),
+        ("shared::<T>(layout)", "shared"),
+        ("x.exp()", "exp"),
+        ("f32::from_bits(bits)", "from_bits"),
+    ] {
+        let link = format!("| [`{call}`](doc/layout_core/index.html?search={word}) | ");
+        assert!(page.contains(&link), "{link}");
+    }
+    let (words, links) =
+        (page.lines().filter(|line| line.starts_with("| [")), page.matches("?search=").count());
+    assert!(words.count() == links && links > 200, "{links} links");
+}
+
+#[test]
 fn no_chapter_has_rust_of_its_own() {
     for (file, chapter) in all() {
         // But for a whole file, which an include brings.

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use layout_core::draw::{layout_svg, layout_table, swizzle_svg};
-use layout_core::expr::{OPERATIONS, Value, explain};
+use layout_core::expr::{OPERATIONS, Value, evaluate, explain};
 use layout_core::{Layout, LayoutError};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -86,6 +86,9 @@ fn show(expression: &str, cli: &Cli) -> Done {
         Value::Layout(layout) | Value::Slice(layout, _) => {
             println!("{value}");
             println!("{}", verdicts(layout)?);
+            if let Some(size) = rounded_up(expression, layout) {
+                println!("note: rounded up to whole tiles, {} elements of {size}", layout.size());
+            }
             if layout.size() <= 1024 {
                 print!("{}", layout_table(layout));
             }
@@ -109,6 +112,20 @@ fn show(expression: &str, cli: &Cli) -> Done {
         println!("picture: {}", file.display());
     }
     Ok(())
+}
+
+/// The size of what a division divides, where the result has more.
+fn rounded_up(expression: &str, result: &Layout) -> Option<i64> {
+    let (name, arguments) = expression.split_once('(')?;
+    let mut depth = 0;
+    let end = arguments.find(|letter| {
+        depth += i32::from(letter == '(') - i32::from(letter == ')');
+        letter == ',' && depth == 0
+    })?;
+    match evaluate(&arguments[..end]).ok().filter(|_| name.ends_with("divide"))? {
+        Value::Layout(divided) => Some(divided.size()).filter(|size| *size < result.size()),
+        _ => None,
+    }
 }
 
 fn verdicts(layout: &Layout) -> Result<String, LayoutError> {

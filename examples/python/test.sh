@@ -12,3 +12,11 @@ source "$venv/bin/activate"
 maturin develop --release --quiet
 # Without the package the import fails, so that no run passes that has tested nothing.
 python -m pytest --quiet tests
+
+# The template in another folder, as a user copies it.
+elsewhere=$(mktemp -d)
+trap 'rm -rf "$elsewhere"' EXIT
+cp -r template/. Cargo.lock "$elsewhere"
+sed -i "s|\.\./\.\./\.\.|$(cd ../.. && pwd)|" "$elsewhere/Cargo.toml"
+(cd "$elsewhere" && CARGO_TARGET_DIR="$OLDPWD/target" maturin develop --release --quiet && python -m pytest --quiet)
+echo "the template: builds and passes elsewhere"

@@ -64,12 +64,20 @@ impl OnStream<'_> {
 }
 
 /// What a kernel's `&LayoutTensor` argument takes: a tensor, a view, or, of rank 1, the caller's GPU memory.
+#[diagnostic::on_unimplemented(
+    message = "the kernel takes a tensor of `{T}` of rank {R} here, and `{Self}` is none",
+    note = "a tensor is made by `device.upload(&values, [m, n])?`; its rank is the number of its extents"
+)]
 pub trait TensorArg<T: Element, const R: usize> {
     /// The tensor, borrowed.
     fn view(&self) -> TensorView<'_, T, R>;
 }
 
 /// What a kernel's `&mut LayoutTensor` argument takes.
+#[diagnostic::on_unimplemented(
+    message = "the kernel writes a tensor of `{T}` of rank {R} here, and `{Self}` is none",
+    note = "a tensor is made by `device.zeros::<{T}, {R}>(extents)?`; its rank is the number of its extents"
+)]
 pub trait TensorArgMut<T: Element, const R: usize> {
     /// The tensor, borrowed to be written.
     fn view_mut(&mut self) -> TensorViewMut<'_, T, R>;

@@ -114,6 +114,8 @@ fn the_log_is_sarif() {
     let equal = &rules[results.last().expect("a result")["ruleIndex"].as_u64().expect("a number") as usize];
     assert_eq!(equal["name"], "WriteWriteRaceOfEqualValues");
     assert_eq!(rules.len(), FindingKind::ALL.len());
+    let words = rules[0]["fullDescription"]["text"].as_str();
+    assert_eq!(words, Some("An access outside its tensor; no memory was accessed."));
     let race = own.findings.iter().position(|finding| finding.kind == FindingKind::ReadWriteRace);
     let race = race.expect("a race");
     let other = &results[race]["relatedLocations"][0]["physicalLocation"];

@@ -3,6 +3,7 @@
 //! Upper-case names bind parameters, lower-case names are the language's own. Entries are parsed one by one, so that a
 //! wrong one hides no other.
 
+use crate::lower::nearest;
 use crate::report::Errors;
 use crate::span::Place;
 use layout_compiler::{Arch, Elem, ParamValue, RemarkKind};
@@ -171,11 +172,26 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
             format!("`{name}` has no value"),
             format!("write `{name} = ..`"),
         ),
-        _ => errors.push(
-            Place::token(name.span()),
-            format!("unknown entry `{name}`"),
-            format!("the entries are {KEYS}; parameters are upper-case: `BM = 64`"),
-        ),
+        (text, _, value) => {
+            let keys = KEYS.split('`').skip(1).step_by(2).map(|key| key.trim_end_matches("(..)"));
+            let near = if text == "threads" { Some("block") } else { nearest(text, keys) };
+            let help = match near {
+                Some(near) => format!("is `{near}` meant?"),
+                None if value.is_some() => format!(
+                    "a parameter has a capital letter: `{} = ..`; the entries are {KEYS}",
+                    text.to_uppercase()
+                ),
+                None => format!("the entries are {KEYS}"),
+            };
+            errors.push(Place::token(name.span()), format!("unknown entry `{name}`"), help);
+            // What follows of it is no error of its own.
+            match (near, value) {
+                (Some("block"), Some(value)) => axes(&mut attribute.block, name, value, errors),
+                (Some("grid"), Some(value)) => axes(&mut attribute.grid, name, value, errors),
+                (None, Some(value)) => parameter(attribute, name, &value, errors),
+                _ => {}
+            }
+        }
     }
     Ok(())
 }

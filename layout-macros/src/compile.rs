@@ -83,6 +83,10 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let copy = expand::checked_copy(&attribute, &lowered.kernel, &sets, &signature, &function);
     let face = Face::of(&function, signature);
     let texts = if errors.is_empty() { texts(&lowered, sets, &mut errors) } else { vec![] };
+    if function.sig.receiver().is_some() {
+        // In an `impl`, where no module may be.
+        return errors.tokens();
+    }
     if !errors.is_empty() {
         return expand::module_with_errors(&face, &errors, &copy);
     }

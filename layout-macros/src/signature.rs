@@ -9,7 +9,7 @@ use crate::span::Place;
 use layout_compiler::Elem;
 use layout_compiler::ir::{ArgumentLayout, TypeRef};
 use proc_macro2::{Ident, Span};
-use quote::quote_spanned;
+use quote::{ToTokens, quote_spanned};
 use syn::{Expr, FnArg, GenericArgument, GenericParam, Pat, PathArguments, ReturnType, Stmt, Type};
 
 /// What the signature says.
@@ -122,7 +122,19 @@ fn generics(generics: &syn::Generics, out: &mut Signature, errors: &mut Errors) 
                 out.dims.push(dim.ident.clone());
             }
             GenericParam::Type(ty) => {
-                if let Some(bound) = ty.bounds.first() {
+                let bound = ty.bounds.first();
+                if bound.is_some_and(|bound| {
+                    ["usize", "u32", "i32"].contains(&bound.to_token_stream().to_string().as_str())
+                }) {
+                    errors.push(
+                        Place::of(ty),
+                        format!("the dimension `{}` is written as a type", ty.ident),
+                        format!("write `const {}: usize`", ty.ident),
+                    );
+                    out.dims.push(ty.ident.clone());
+                    continue;
+                }
+                if let Some(bound) = bound {
                     errors.push(
                         Place::of(bound),
                         format!("type parameter `{}` has a bound", ty.ident),
@@ -153,7 +165,8 @@ pub fn argument(input: &FnArg, number: usize, types: &[Ident], errors: &mut Erro
     let typed = match input {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
-            errors.push(Place::of(receiver), "a kernel has no `self`", "pass tensors and scalars by name");
+            let way = "write the kernel outside of the `impl`, and pass tensors and scalars by name";
+            errors.push(Place::of(receiver), "a kernel has no `self`", way);
             return Argument { name: unnamed(), kind: Kind::Unknown };
         }
     };
@@ -197,11 +210,12 @@ fn kind(ty: &Type, types: &[Ident], errors: &mut Errors) -> Kind {
         other => match type_ref(other, types) {
             Some(scalar) => Kind::Scalar(scalar),
             None => {
-                errors.push(
-                    Place::of(other),
-                    "an argument of this type cannot be passed to a kernel",
-                    format!("scalars are {}, usize and isize; {TENSOR_HELP}", elements()),
-                );
+                let tensor = path_and_arguments(other).is_some_and(|(name, _)| name == "LayoutTensor");
+                let help = match tensor {
+                    true => "a tensor is passed by reference: write `&` in front of it, or `&mut` where the kernel writes it".to_owned(),
+                    false => format!("pass its parts, each as an argument: scalars are {}, usize and isize; tensors are `&LayoutTensor<..>`", elements()),
+                };
+                errors.push(Place::of(other), "an argument of this type cannot be passed to a kernel", help);
                 Kind::Unknown
             }
         },
@@ -214,6 +228,9 @@ fn tensor(ty: &Type, mutable: bool, types: &[Ident], errors: &mut Errors) -> Kin
         Kind::Unknown
     };
     let Some((name, [elem, layout])) = path_with_arguments(ty) else {
+        if path_and_arguments(ty).is_some_and(|(name, _)| name == "LayoutTensor") {
+            return refuse(errors, Place::of(ty), "a `LayoutTensor` has an element type and a layout");
+        }
         return refuse(errors, Place::of(ty), "a reference in a kernel's signature is to a `LayoutTensor`");
     };
     if name != "LayoutTensor" {
@@ -232,8 +249,11 @@ fn tensor(ty: &Type, mutable: bool, types: &[Ident], errors: &mut Errors) -> Kin
     let Some(elem_ref) = elem_ref else {
         errors.push(
             Place::of(elem),
-            "this is no element type",
-            format!("the element types are {}, or a type parameter of the function", elements()),
+            format!("`{}` is no element type", quote::quote!(#elem)),
+            match crate::lower::type_advice(&quote::quote!(#elem).to_string()) {
+                Some(way) => way.to_owned(),
+                None => format!("the element types are {}, or a type parameter of the function", elements()),
+            },
         );
         return Kind::Unknown;
     };

@@ -226,6 +226,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("let x = 0..8;", "does not have a range outside of `for`"),
         ("let [x, ..] = [1, 2];", "does not have this pattern"),
         ("#[inline] let x = 1;", "an attribute inside of a kernel"),
+        ("if let Some(v) = n { let w = v; }", "does not have `if let` and `while let`"),
         ("if let 1 = n {}", "does not have `if let` and `while let`"),
         ("let x = [0; 2000];", "an array of 2000 elements; at most 1024"),
         ("let mut x = [[0; 20]; 20];", "an array of 400 elements; at most 256"),
@@ -281,7 +282,30 @@ fn what_the_signature_may_not_say_is_refused() {
         ),
         ("block = [1]", "fn k(c: &mut [f32]) {}".to_owned(), "is to a `LayoutTensor`"),
         ("block = [1]", "fn k(c: String) {}".to_owned(), "cannot be passed to a kernel"),
-        ("block = [1]", "fn k(self) {}".to_owned(), "a kernel has no `self`"),
+        (
+            "block = [1]",
+            "fn k<N: usize>(c: &mut LayoutTensor<f32, RowMajor<N>>) {}".to_owned(),
+            "`const N: usize`",
+        ),
+        ("block = [1]", "fn k(c: LayoutTensor<f32, RowMajor<8>>) {}".to_owned(), "write `&` in front of it"),
+        ("block = [1]", "fn k(c: &mut LayoutTensor<f32>) {}".to_owned(), "has an element type and a layout"),
+        (
+            "block = [1]",
+            "fn k(c: &mut LayoutTensor<half, RowMajor<8>>) {}".to_owned(),
+            "the floats are `f32`",
+        ),
+        ("threads = [1]", format!("fn k<const N: usize>({tensor}) {{}}"), "is `block` meant?"),
+        ("blocks = [1]", format!("fn k<const N: usize>({tensor}) {{}}"), "is `block` meant?"),
+        (
+            "block = [bm], bm = 1",
+            format!("fn k<const N: usize>({tensor}) {{}}"),
+            "a capital letter: `BM = ..`",
+        ),
+        (
+            "block = [1], grid = [n]",
+            format!("fn k<const N: usize>({tensor}, n: i32) {{ let m = n; }}"),
+            "make it an index, `n: usize`",
+        ),
         ("block = [1]", "fn k() {}".to_owned(), "the kernel has no arguments"),
         ("", format!("fn k<const N: usize>({tensor}) {{}}"), "how many threads a block has"),
         ("block = [0]", format!("fn k<const N: usize>({tensor}) {{}}"), "0 is no entry of `block`"),
@@ -303,6 +327,51 @@ fn what_the_signature_may_not_say_is_refused() {
         assert!(found[0].contains(message), "{item}: {found:#?}");
         let out = expand(attribute, &item);
         assert!(out.contains("mod k") && out.contains("pub fn launch"), "{item}: {out}");
+    }
+}
+
+/// What rust-analyzer completes by: see `expand::module_with_errors`.
+#[test]
+fn a_mistake_moves_nothing_in_front_of_it() {
+    let (attribute, item) = VECTOR_ADD;
+    let text = |word: &str| expand(attribute, &item.replace("a[[i]] +", &format!("a[[i]].{word}() +")));
+    let offset = |word: &str| text(word).find(&format!(". {word} ()"));
+    assert!(offset("exp").is_some_and(|at| Some(at) == offset("exq")));
+}
+
+#[test]
+fn a_kernel_in_an_impl_is_one_error() {
+    let found = expand("block = [1]", "fn k(&self) {}");
+    assert!(found.contains("outside of the `impl`") && !found.contains("mod k"), "{found}");
+}
+
+#[test]
+fn names_of_others_have_ours_beside_them() {
+    for (body, way) in [
+        ("let i = blockIdx.x;", "cannot find `blockIdx` in this kernel"),
+        ("let i = blockIdx.x;", "it is `block_idx.x` here"),
+        ("let i = global_idx.x;", "`block_idx.x * block_dim.x + thread_idx.x`"),
+        ("let i = get_global_id(0);", "`block_idx.x * block_dim.x + thread_idx.x`"),
+        ("let i = program_id(0);", "`block_idx.x`"),
+        ("let x = A[[0, 0]];", "is `a` meant?"),
+        ("let x = m;", "is `M` meant?"),
+        ("let x = a[[0, 0]].Sqrt();", "`x.sqrt()`"),
+        ("let x = a[[0, 0]].sigmoid();", "1.0 / (1.0 + (-x).exp())"),
+        ("let x = a[[0, 0]].relu();", "x.max(0.0)"),
+        ("let x = a[[0, 0]].erf();", "tanh"),
+        ("let x = a[[0, 0]].square();", "x.powi(3)"),
+        ("let x = a[[0, 0]].exp_();", "is `exp` meant?"),
+        ("let x = a[[0, 0]].pow(2);", "of f32 there is `powf`, `powi`"),
+        ("let x = max(n, 1);", "it is a method: `x.max(..)`"),
+        ("copy(a, b);", "copy_dram_to_sram_async"),
+        ("let x = shared::<f32>();", "shared::<f32>(row_major([32, 32]))"),
+        ("let i: i32 = thread_idx.x;", "leave its type out"),
+        ("let i = n / 0;", "where a parameter may be 0"),
+        ("assert!(a[[0, 0]] > 0.0, \"\");", "tested on the host"),
+        ("let x = a[[0, 0]] * SCALE;", "constant inside of the kernel"),
+    ] {
+        let found = with_body(body);
+        assert!(found[0].contains(way), "{body}: {found:#?}");
     }
 }
 

@@ -86,6 +86,11 @@ try {
   await own.until("document.getElementById('cuda').textContent.includes('tiled_BM32')", "CUDA C of what was picked");
   await shot("kernel-light");
 
+  // The kernel comes first, in colour.
+  assert.match(await own.evaluate("document.querySelector('#cuda div').textContent"), /__global__/);
+  assert.ok(await own.evaluate("document.querySelectorAll('#kernel .editor .hljs-keyword').length > 5 && document.querySelectorAll('#cuda .hljs-type').length > 5"), "colours");
+  assert.ok(await own.evaluate("[...document.querySelectorAll('#kernel .editor pre > span')].every((row) => row.offsetHeight === 19)"), "a line of the editor is not where it is typed");
+
   // What each access moves stands at its line, and in a table that a screen reader finds.
   const notes = await own.evaluate("[...document.querySelectorAll('#kernel .editor [data-note]')].map((row) => `${row.dataset.line}: ${row.dataset.note}`)");
   assert.ok(notes.some((note) => /a 4 bytes, asynchronous, masked/.test(note)), `notes: ${notes}`);
@@ -104,6 +109,9 @@ try {
   await own.until("document.querySelector('#kernel-mistakes button')", "a mistake");
   assert.match(await text("kernel-mistakes"), /line 5, column 24/);
   await own.until("document.querySelector('.editor .bad')?.dataset.line === '5'", "the line to be marked");
+  assert.match(await own.evaluate("document.querySelector('.editor .bad').dataset.note"), /cannot find `z`/);
+  const below = "(() => { const own = document.getElementById('kernel-mistakes'); return own.getBoundingClientRect().bottom > innerHeight || own.scrollWidth > own.clientWidth; })()";
+  assert.equal(await own.evaluate(below), false, "the mistake is cut, or below the fold");
   await own.evaluate("document.querySelector('#kernel-mistakes button').click()");
   assert.equal(await own.evaluate("document.activeElement.id"), "kernel-text");
   await shot("mistake");
@@ -113,7 +121,7 @@ try {
   await own.until("!document.querySelector('#kernel-mistakes button')", "no mistake");
   await own.key("Enter", 13, 2);
   await own.until("document.querySelector('#kernel-report table')", "a report");
-  assert.match(await text("kernel-report"), /write-write race/);
+  assert.match(await text("kernel-mistakes"), /write-write race/);
   assert.match(await status(), /finding/);
   await shot("race");
 

@@ -3,14 +3,14 @@ import { readdirSync, readFileSync, existsSync, statSync } from "node:fs";
 import { join, dirname, resolve } from "node:path";
 
 const folder = resolve(process.argv[2]);
-const pages = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(".html") && !/^(print|toc)\.html$/.test(name));
+const pages = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(".html") && !/^(print|toc)\.html$|^doc\//.test(name));
 const missing = [];
 let seen = 0;
 for (const name of pages) {
   const text = readFileSync(join(folder, name), "utf8");
   for (const [, link] of text.matchAll(/\b(?:href|src)="([^"]+)"/g)) {
     if (/^[a-z]+:/.test(link) || link.startsWith("#")) continue;
-    const [path, place] = link.split("#");
+    const [path, place] = link.replace(/\?.*/, "").split("#");
     let file = join(dirname(join(folder, name)), decodeURIComponent(path));
     if (existsSync(file) && statSync(file).isDirectory()) file = join(file, "index.html");
     ++seen;

@@ -14,7 +14,7 @@ function editor(id, typed, moved) {
   area.setAttribute("aria-label", "Kernel in Rust. Escape, then Tab, leaves the editor.");
   inner.append(back, area);
   box.append(inner);
-  let lit = new Set(), bad = new Set(), notes = new Map(), leaving = false;
+  let lit = new Set(), wrong = new Map(), notes = new Map(), leaving = false;
   // Once for all that happens before the next frame: what is inserted may come as an event for each line.
   let due = false;
   const draw = () => {
@@ -23,17 +23,18 @@ function editor(id, typed, moved) {
     requestAnimationFrame(() => { due = false; drawn(); });
   };
   const drawn = () => {
-    back.replaceChildren(...area.value.split("\n").map((line, at) => {
+    back.replaceChildren(...coloured(area.value).map((line, at) => {
       const own = document.createElement("span");
-      own.textContent = line;
+      own.append(...nodes(line));
       own.dataset.line = at + 1;
       own.classList.toggle("lit", lit.has(at + 1));
-      own.classList.toggle("bad", bad.has(at + 1));
-      if (notes.has(at + 1)) own.dataset.note = notes.get(at + 1);
+      own.classList.toggle("bad", wrong.has(at + 1));
+      const note = wrong.get(at + 1) ?? notes.get(at + 1);
+      if (note) own.dataset.note = note;
       return own;
     }));
   };
-  area.addEventListener("input", () => { bad = new Set(); notes = new Map(); draw(); typed(); });
+  area.addEventListener("input", () => { wrong = new Map(); notes = new Map(); draw(); typed(); });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Escape") leaving = true;
     else if (event.key === "Tab" && !leaving && !event.shiftKey) {
@@ -49,9 +50,13 @@ function editor(id, typed, moved) {
   for (const event of ["keyup", "click"]) area.addEventListener(event, () => moved(line()));
   return {
     get text() { return area.value; },
-    set text(value) { area.value = value; lit = new Set(); bad = new Set(); notes = new Map(); box.scrollTop = 0; draw(); },
+    set text(value) { area.value = value; lit = new Set(); wrong = new Map(); notes = new Map(); box.scrollTop = 0; draw(); },
     light(lines) { lit = new Set(lines); draw(); },
-    mark(lines) { bad = new Set(lines); draw(); },
+    /** Mistakes with their lines: the first of a line is said at its end. */
+    mark(mistakes) {
+      wrong = new Map([...mistakes].reverse().map((one) => [one.line, (one.message ?? "").split("\n")[0]]));
+      draw();
+    },
     note(lines) { notes = lines; draw(); },
     go(row, column) {
       const before = area.value.split("\n").slice(0, row - 1).join("\n").length + (row > 1 ? 1 : 0);

@@ -21,12 +21,24 @@ function light(line, fromCuda) {
   else if (first) $("cuda").scrollTop = Math.max(0, first.offsetTop - $("cuda").offsetTop - 120);
 }
 
+/** The lines of the text, the kernel first: what is in front of it in the file is behind it here. */
+function kernelFirst(answer) {
+  const lines = answer.cuda.replace(/\n$/, "").split("\n");
+  const rows = coloured(lines.join("\n")).map((parts, at) => ({ parts, line: answer.lines[at] }));
+  const at = Math.max(0, lines.findIndex((text) => text.includes("__global__")));
+  const helpers = rows.slice(0, at);
+  if (!helpers.length) return rows;
+  const note = [["hljs-comment", "// In front of the kernel:"]];
+  return [...rows.slice(at), { parts: [], line: 0 }, { parts: note, line: 0 }, ...helpers];
+}
+
 function cuda(answer) {
-  cudaLines = answer.lines;
+  const shown = kernelFirst(answer);
+  cudaLines = shown.map((row) => row.line);
   $("cuda").classList.remove("old");
-  const rows = answer.cuda.replace(/\n$/, "").split("\n").map((text, at) => {
+  const rows = shown.map(({ parts }, at) => {
     const row = document.createElement("div");
-    row.textContent = text;
+    row.append(...nodes(parts));
     row.dataset.line = cudaLines[at];
     row.id = `cuda-${at + 1}`;
     row.setAttribute("role", "option");
@@ -97,13 +109,13 @@ function mistakes(list, place, own) {
     const row = document.createElement("li");
     const button = document.createElement("button");
     button.type = "button";
-    const where = mistake.line ? `line ${mistake.line}, column ${mistake.column}: ` : "";
+    const where = mistake.line ? `line ${mistake.line}${mistake.column ? `, column ${mistake.column}` : ""}: ` : "";
     button.textContent = where + mistake.message;
     button.addEventListener("click", () => own.go(mistake.line || 1, mistake.column || 1));
     row.append(button);
     return row;
   }));
-  own.mark(list.map((mistake) => mistake.line));
+  own.mark(list);
 }
 
 function told(answer) {
@@ -192,15 +204,12 @@ function report(answer, ms) {
   if (!answer.findings.length) {
     parts.push(element("p", `Nothing found. ${answer.blocks} blocks in ${ms.toFixed(0)} ms.`, "good"));
   } else {
-    parts.push(element("h2", "The simulator found"));
-    const list = element("ul", undefined, "mistakes");
-    parts.push(list);
     const shown = answer.findings.map((finding) => ({
-      line: finding.line, column: 1,
+      line: finding.line,
       message: `${finding.kind}: ${finding.message}; thread ${finding.thread.join(", ")} of block ` +
         `${finding.block.join(", ")}` + (finding.count > 1 ? `, ${finding.count} times in all` : ""),
     }));
-    mistakes(shown, list, kernel);
+    mistakes(shown, $("kernel-mistakes"), kernel);
   }
   parts.push(counted(answer));
   for (const tensor of answer.tensors) {

@@ -59,7 +59,7 @@ $("exercise-bar").addEventListener("submit", async (event) => {
   if (answer.stopped_by_hand) return;
   $("exercise-said").textContent = answer.said || answer.error;
   $("exercise-said").className = answer.right ? "good" : "mistakes";
-  exercise.mark((answer.mistakes || answer.findings || []).map((one) => one.line));
+  exercise.mark(answer.mistakes || answer.findings || []);
   say(answer.right ? "Right." : "Not yet.");
 });
 

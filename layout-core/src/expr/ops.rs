@@ -109,9 +109,27 @@ pub(super) fn find(name: &str) -> Result<&'static Operation, LayoutError> {
     let plain = name.strip_suffix("_by_mode").or_else(|| name.strip_suffix("_tiler")).unwrap_or(name);
     OPERATIONS.iter().find(|operation| operation.name == plain).ok_or_else(|| {
         let names: Vec<&str> = OPERATIONS.iter().map(|operation| operation.name).collect();
-        let detail = format!("there is no operation `{name}`; there are {}", names.join(", "));
+        let near = names.iter().map(|known| (slips(known, name), known)).min();
+        let near = near.filter(|(slips, _)| *slips <= name.len().div_ceil(3));
+        let meant =
+            near.map_or("; there are".to_owned(), |(_, near)| format!("; is `{near}` meant? There are"));
+        let detail = format!("there is no operation `{name}`{meant} {}", names.join(", "));
         LayoutError::Unsupported { operation: "expression", detail }
     })
+}
+
+/// The letters to insert, remove or replace between two names.
+fn slips(a: &str, b: &str) -> usize {
+    let first: Vec<usize> = (0..=b.len()).collect();
+    let last = a.bytes().enumerate().fold(first, |above, (i, letter)| {
+        let mut row = vec![i + 1];
+        for (j, other) in b.bytes().enumerate() {
+            let replaced = above[j] + usize::from(letter != other);
+            row.push(replaced.min(above[j + 1] + 1).min(row[j] + 1));
+        }
+        row
+    });
+    last[b.len()]
 }
 
 const fn op(

@@ -4,167 +4,128 @@
 
 use std::fmt;
 
-/// A kind of mistake.
-///
-/// ```
-/// # use layout_simulator::FindingKind;
-/// # use layout_cuda::{Device, tiled_kernel};
-/// #[tiled_kernel(block = [2], grid = [1])]
-/// fn race(x: &mut LayoutTensor<i32, RowMajor<1>>) {
-///     x[[0]] = thread_idx.x as i32;
-/// }
-/// let mut x = Device::simulator().zeros::<i32, 1>([1])?;
-/// assert_eq!(race::simulate(&mut x)?.findings[0].kind, FindingKind::WriteWriteRace);
-/// # Ok::<(), layout_cuda::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FindingKind {
+/// The kinds from a table: a description, a name in Rust, a name in messages.
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $kind:ident = $name:literal,)+) => {
+        /// A kind of mistake.
+        ///
+        /// ```
+        /// # use layout_simulator::FindingKind;
+        /// # use layout_cuda::{Device, tiled_kernel};
+        /// #[tiled_kernel(block = [2], grid = [1])]
+        /// fn race(x: &mut LayoutTensor<i32, RowMajor<1>>) {
+        ///     x[[0]] = thread_idx.x as i32;
+        /// }
+        /// let mut x = Device::simulator().zeros::<i32, 1>([1])?;
+        /// assert_eq!(race::simulate(&mut x)?.findings[0].kind, FindingKind::WriteWriteRace);
+        /// # Ok::<(), layout_cuda::Error>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum FindingKind {
+            $($(#[doc = $doc])+ $kind,)+
+        }
+
+        impl FindingKind {
+            /// All kinds.
+            ///
+            /// ```
+            /// use layout_simulator::FindingKind;
+            /// assert_eq!(FindingKind::ALL[0].name(), "out of bounds");
+            /// ```
+            pub const ALL: [FindingKind; [$($name),+].len()] = [$(FindingKind::$kind),+];
+
+            /// The name of the kind in messages.
+            ///
+            /// ```
+            /// use layout_simulator::FindingKind;
+            /// assert_eq!(FindingKind::MissingWait.name(), "missing wait");
+            /// ```
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(FindingKind::$kind => $name,)+
+                }
+            }
+
+            /// What the kind is, in a sentence or two of Markdown.
+            ///
+            /// ```
+            /// use layout_simulator::FindingKind;
+            /// assert_eq!(FindingKind::IndexOverflow.description(), "An index overflows 64 bits.");
+            /// ```
+            pub fn description(self) -> &'static str {
+                match self {
+                    $(FindingKind::$kind => concat!($($doc),+).trim_start(),)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// An access outside its tensor; no memory was accessed.
-    OutOfBounds,
+    OutOfBounds = "out of bounds",
     /// The condition of an `assume` does not hold.
-    FalseAssumption,
+    FalseAssumption = "false assumption",
     /// A read of a shared or local element or of a variable before any write.
-    Uninitialised,
+    Uninitialised = "uninitialised read",
     /// Two threads write different values to one element without synchronisation.
-    WriteWriteRace,
+    WriteWriteRace = "write-write race",
     /// Two threads write the same value to one element without synchronisation.
-    EqualWrites,
+    EqualWrites = "write-write race of equal values",
     /// One thread reads an element that another writes, without synchronisation.
-    ReadWriteRace,
+    ReadWriteRace = "read-write race",
     /// Not every thread reaches a barrier, or not the same one.
-    DivergentBarrier,
+    DivergentBarrier = "divergent barrier",
     /// Memory is used while an asynchronous copy to it is in flight.
-    MissingWait,
+    MissingWait = "missing wait",
     /// The asynchronous proxy accesses an element that a thread wrote without `fence_async_proxy` or
     /// `fence_async_proxy_global` after it. Or TMA overwrites an element that the issuing warp reads, and nothing waits
     /// for the read.
-    MissingFence,
+    MissingFence = "missing proxy fence",
     /// The asynchronous proxy writes memory that is still in use.
-    Overwritten,
+    Overwritten = "overwritten in use",
     /// A phase of an mbarrier expects another number of bytes than its copies report.
-    TransactionBytes,
+    TransactionBytes = "wrong count of bytes",
     /// More arrivals at an mbarrier than its phase expects.
-    Arrivals,
+    Arrivals = "surplus arrival",
     /// A block ends while copies or products are in flight, or in the middle of a phase.
-    InFlightAtEnd,
+    InFlightAtEnd = "work in flight at the end",
     /// A block accesses the shared memory of another block of its cluster that may have ended.
-    EndedBlock,
+    EndedBlock = "use of an ended block",
     /// A block accesses the shared memory of another block of its cluster that may not have started.
-    NotBegun,
+    NotBegun = "use of a block that has not started",
     /// A vector access whose address is not a multiple of its bytes.
-    Misaligned,
+    Misaligned = "misaligned access",
     /// An integer division or remainder by zero.
-    DivisionByZero,
+    DivisionByZero = "division by zero",
     /// A warp took more steps than the options allow; the launch was stopped.
-    StepLimit,
+    StepLimit = "step limit",
     /// Every warp waits for an event that cannot happen; the launch was stopped.
-    Deadlock,
+    Deadlock = "deadlock",
     /// A block waits for one that may not be resident at the same time; the launch was stopped.
-    NotResident,
+    NotResident = "wait for a block that may not be resident",
     /// A lost update: a thread writes a value computed from an element, and another thread wrote the element in
     /// between.
-    LostUpdate,
+    LostUpdate = "lost update",
     /// An index overflows 64 bits.
-    IndexOverflow,
+    IndexOverflow = "index beyond 64 bits",
     /// An element that no thread wrote, while others of its tensor were written ([`crate::Options::coverage`]).
-    Unwritten,
+    Unwritten = "element left unwritten",
     /// Two threads write different values to one element without a read in between ([`crate::Options::coverage`]).
-    WrittenTwice,
+    WrittenTwice = "written twice",
     /// A read of an element of a tensor of zeros before any write ([`crate::Options::coverage`]).
-    Unset,
+    Unset = "update of an unset element",
     /// An integer overflows its type ([`crate::Options::arithmetic`]).
-    Overflow,
+    Overflow = "integer overflow",
     /// A conversion to a type that cannot represent the value ([`crate::Options::arithmetic`]).
-    LossyCast,
+    LossyCast = "lossy conversion",
     /// A shift by a negative count, or by the width of its type or more ([`crate::Options::arithmetic`]).
-    ShiftTooFar,
+    ShiftTooFar = "shift too far",
     /// A stored infinity made of finite numbers, or a stored NaN made of operands that are not NaN
     /// ([`crate::Options::arithmetic`]).
-    NotFinite,
+    NotFinite = "NaN or infinity",
     /// Another schedule gives another result ([`crate::Options::schedules`]).
-    ScheduleDependent,
-}
-
-impl FindingKind {
-    /// All kinds.
-    ///
-    /// ```
-    /// use layout_simulator::FindingKind;
-    /// assert_eq!(FindingKind::ALL[0].name(), "out of bounds");
-    /// ```
-    pub const ALL: [FindingKind; 30] = [
-        FindingKind::OutOfBounds,
-        FindingKind::FalseAssumption,
-        FindingKind::Uninitialised,
-        FindingKind::WriteWriteRace,
-        FindingKind::EqualWrites,
-        FindingKind::ReadWriteRace,
-        FindingKind::DivergentBarrier,
-        FindingKind::MissingWait,
-        FindingKind::MissingFence,
-        FindingKind::Overwritten,
-        FindingKind::TransactionBytes,
-        FindingKind::Arrivals,
-        FindingKind::InFlightAtEnd,
-        FindingKind::EndedBlock,
-        FindingKind::NotBegun,
-        FindingKind::Misaligned,
-        FindingKind::DivisionByZero,
-        FindingKind::StepLimit,
-        FindingKind::Deadlock,
-        FindingKind::NotResident,
-        FindingKind::LostUpdate,
-        FindingKind::IndexOverflow,
-        FindingKind::Unwritten,
-        FindingKind::WrittenTwice,
-        FindingKind::Unset,
-        FindingKind::Overflow,
-        FindingKind::LossyCast,
-        FindingKind::ShiftTooFar,
-        FindingKind::NotFinite,
-        FindingKind::ScheduleDependent,
-    ];
-
-    /// The name of the kind in messages.
-    ///
-    /// ```
-    /// use layout_simulator::FindingKind;
-    /// assert_eq!(FindingKind::MissingWait.name(), "missing wait");
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            FindingKind::OutOfBounds => "out of bounds",
-            FindingKind::FalseAssumption => "false assumption",
-            FindingKind::Uninitialised => "uninitialised read",
-            FindingKind::WriteWriteRace => "write-write race",
-            FindingKind::EqualWrites => "write-write race of equal values",
-            FindingKind::ReadWriteRace => "read-write race",
-            FindingKind::DivergentBarrier => "divergent barrier",
-            FindingKind::MissingWait => "missing wait",
-            FindingKind::MissingFence => "missing proxy fence",
-            FindingKind::Overwritten => "overwritten in use",
-            FindingKind::TransactionBytes => "wrong count of bytes",
-            FindingKind::Arrivals => "surplus arrival",
-            FindingKind::InFlightAtEnd => "work in flight at the end",
-            FindingKind::EndedBlock => "use of an ended block",
-            FindingKind::NotBegun => "use of a block that has not started",
-            FindingKind::Misaligned => "misaligned access",
-            FindingKind::DivisionByZero => "division by zero",
-            FindingKind::StepLimit => "step limit",
-            FindingKind::Deadlock => "deadlock",
-            FindingKind::NotResident => "wait for a block that may not be resident",
-            FindingKind::LostUpdate => "lost update",
-            FindingKind::IndexOverflow => "index beyond 64 bits",
-            FindingKind::Unwritten => "element left unwritten",
-            FindingKind::WrittenTwice => "written twice",
-            FindingKind::Unset => "update of an unset element",
-            FindingKind::Overflow => "integer overflow",
-            FindingKind::LossyCast => "lossy conversion",
-            FindingKind::ShiftTooFar => "shift too far",
-            FindingKind::NotFinite => "NaN or infinity",
-            FindingKind::ScheduleDependent => "schedule-dependent result",
-        }
-    }
+    ScheduleDependent = "schedule-dependent result",
 }
 
 /// A mistake at one line of the kernel: its first occurrence (by lowest block, then by order of execution) and its number

@@ -22,7 +22,8 @@ pub(super) fn log(launches: &[Launched<'_>]) -> String {
     let words = |words: &str| Object::new().text("text", words).end();
     let rules = FindingKind::ALL.iter().map(|kind| {
         let rule = Object::new().text("id", &id(*kind)).text("name", &pascal(kind.name()));
-        rule.json("shortDescription", &words(kind.name())).end()
+        let rule = rule.json("shortDescription", &words(kind.name()));
+        rule.json("fullDescription", &words(kind.description())).end()
     });
     let driver =
         Object::new().text("name", "layout simulator").text("semanticVersion", env!("CARGO_PKG_VERSION"));

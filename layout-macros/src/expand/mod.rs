@@ -45,19 +45,22 @@ impl Compiled {
 pub fn module(face: &Face, compiled: &Compiled) -> TokenStream {
     let definition = definition::definition(&compiled.kernel, &compiled.texts);
     let functions = functions::functions(face);
-    let copy = &compiled.copy;
-    let unused = compiled.unused(face);
-    around(face, quote!(#definition #functions #copy #unused))
+    let (copy, unused) = (&compiled.copy, compiled.unused(face));
+    // In front, as in `module_with_errors`.
+    around(face, quote!(#[cfg(any(rust_analyzer, all()))] #copy #definition #functions #unused))
 }
 
 /// The module of a kernel with errors: the same functions, so that its callers are not reported as well.
+///
+/// Editors complete and explain a wrong kernel too; rustc would report its mistakes a second time, and `any()` is false.
+/// rust-analyzer completes by a second expansion with a name put in at the cursor, and takes that name's offset there for the
+/// cursor's in the first one. So up to the copy the text is as long with errors as without.
 pub fn module_with_errors(face: &Face, errors: &Errors, copy: &TokenStream) -> TokenStream {
     let functions = functions::functions_with_errors(face);
-    // Editors complete and explain a wrong kernel too; rustc would report its mistakes a second time.
-    let copy = if copy.is_empty() { quote!() } else { quote!(#[cfg(rust_analyzer)] #copy) };
-    let module = around(face, quote!(#functions #copy));
+    let copy = if copy.is_empty() { quote!() } else { quote!(#[cfg(any(rust_analyzer, any()))] #copy) };
+    let module = around(face, quote!(#copy #functions));
     let errors = errors.tokens();
-    quote!(#errors #module)
+    quote!(#module #errors)
 }
 
 fn around(face: &Face, content: TokenStream) -> TokenStream {

@@ -112,7 +112,10 @@ impl Lowering<'_> {
             return self.refuse(
                 Place::token(name.span()),
                 format!("`{name}` takes {takes}, {} given", were(arguments.len() - receiver)),
-                format!("see `layout_cuda::lang` for what `{name}` takes"),
+                match suggest::advice(intrinsic.name()) {
+                    Some(way) => way.to_owned(),
+                    None => format!("see `layout_cuda::lang` for what `{name}` takes"),
+                },
             );
         }
         self.add(place, ExprKind::Intrinsic(intrinsic, types, arguments))

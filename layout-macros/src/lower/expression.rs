@@ -1,6 +1,7 @@
 //! Expressions: literals, operators, tuples, arrays, indexing, `if` and blocks.
 
 use super::name::special;
+use super::scope::Found;
 use super::{Lowering, refuse, suggest};
 use crate::signature::elements;
 use crate::span::Place;
@@ -203,9 +204,16 @@ impl Lowering<'_> {
                 };
                 let base = base.unwrap_or_default();
                 let text = name.to_string();
-                let help = if let Some(own) = suggest::place(&base) {
-                    format!("it is `{own}.{text}` here")
-                } else if let Some(way) = suggest::advice(if base == "global_idx" { &base } else { &text }) {
+                let other = suggest::place(&base).map(|own| format!("it is `{own}.{text}` here"));
+                let other = other.or_else(|| suggest::advice(&base).map(str::to_owned));
+                if let Some(way) = other.filter(|_| matches!(self.scopes.find(&base), Found::Nothing)) {
+                    return self.refuse(
+                        Place::of_expr(&node.base),
+                        format!("cannot find `{base}` in this kernel"),
+                        way,
+                    );
+                }
+                let help = if let Some(way) = suggest::advice(&text) {
                     way.to_owned()
                 } else if Intrinsic::from_name(&text, Form::Method).is_some() && text != "dim" {
                     format!("it is a method: `{}`", suggest::called(&text))
@@ -248,7 +256,11 @@ impl Lowering<'_> {
     fn if_else(&mut self, expr: &Expr, node: &ExprIf) -> ExprId {
         self.no_attributes(&node.attrs);
         let condition = self.expr(&node.cond);
-        let then = self.block(&node.then_branch);
+        let then = match &*node.cond {
+            // Refused above; its block has names that its pattern binds.
+            Expr::Let(_) => Block::default(),
+            _ => self.block(&node.then_branch),
+        };
         let otherwise = match &node.else_branch {
             None => Block::default(),
             Some((_, branch)) => match &**branch {

@@ -32,6 +32,7 @@ use std::collections::HashMap;
 use syn::ext::IdentExt;
 
 pub use kernel::lower;
+pub use suggest::{nearest, type_advice};
 
 /// A kernel and where its parts are.
 pub struct Lowered {

@@ -125,7 +125,7 @@ impl Lowering<'_> {
             _ => self.refuse(
                 place,
                 format!("`{name}` has no value in the attribute"),
-                "the attribute may name dimensions, parameters and arguments of type `usize` or `isize`",
+                format!("make it an index, `{name}: usize`: of the arguments the attribute may name indices"),
             ),
         }
     }
@@ -150,20 +150,21 @@ impl Lowering<'_> {
         if let Some(way) = suggest::constant(&text) {
             return self.refuse(place, format!("cannot find `{text}` in this kernel"), way);
         }
+        let other_case = |known: &String| *known != text && known.eq_ignore_ascii_case(&text);
+        let near = suggest::place(&text).map(str::to_owned).or_else(|| self.nearest(&text));
         let upper_case = text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-        if upper_case {
+        if upper_case && !near.as_ref().is_some_and(other_case) {
             return self.refuse(
                 place,
                 format!("`{text}` is neither bound in the attribute nor a const generic"),
                 format!(
-                    "bind it (`#[tiled_kernel({text} = 64)]`), make it a dimension (`const {text}: usize`), or put a \
-                     constant and the kernel into one module under `#[tiled_kernels]`: a macro sees nothing of the \
-                     program around its item"
+                    "bind it (`#[tiled_kernel({text} = 64)]`), make it a dimension (`const {text}: usize`), or write the \
+                     constant inside of the kernel, or beside it in a module under `#[tiled_kernels]`: a macro sees nothing \
+                     of the program around its item"
                 ),
             );
         }
-        let meant = suggest::place(&text).map(str::to_owned).or_else(|| self.nearest(&text));
-        let help = match meant {
+        let help = match near {
             Some(near) => format!("is `{near}` meant?"),
             None => "a kernel sees its arguments, dimensions, parameters, locals and the vocabulary; \
                      pass other values as arguments"

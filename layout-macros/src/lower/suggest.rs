@@ -43,7 +43,7 @@ const SYNONYMS: [(&str, &str); 34] = [
 ];
 
 /// What is said otherwise here, of words that are no member's: in lower case with `_`, without `__` in front.
-const ADVICE: [(&[&str], &str); 19] = [
+const ADVICE: [(&[&str], &str); 26] = [
     (&["get", "load", "read", "ldg", "at", "item"], "an element is read as `x[[i, j]]`"),
     (&["store", "set", "write", "put"], "an element is written as `x[[i, j]] = value;`"),
     (
@@ -58,7 +58,23 @@ const ADVICE: [(&[&str], &str); 19] = [
         &["some", "none", "ok", "err", "unwrap", "expect", "unwrap_or", "is_some", "is_none"],
         "a kernel has no `Option` and no `Result`: keep a truth value beside the number, `(found, x)`",
     ),
-    (&["global_idx"], "it is `block_idx.x * block_dim.x + thread_idx.x`"),
+    (
+        &["global_idx", "get_global_id", "global_thread_id", "gtid"],
+        "it is `block_idx.x * block_dim.x + thread_idx.x`",
+    ),
+    (&["get_local_id", "local_idx", "unit_pos"], "a thread's place in its block is `thread_idx.x`"),
+    (
+        &["get_group_id", "program_id", "cube_pos", "workgroup_id"],
+        "a block's place in the grid is `block_idx.x`",
+    ),
+    (&["arange"], "each thread has an element of its own, `thread_idx.x`; a loop is `for i in 0..n`"),
+    (&["sigmoid", "silu", "swish"], "a sigmoid is `1.0 / (1.0 + (-x).exp())`"),
+    (&["relu", "leaky_relu", "clip"], "bounds are `x.max(0.0)`, `x.min(1.0)`, `x.clamp(0.0, 1.0)`"),
+    (&["sqr", "square", "cbrt"], "a power is `x * x`, `x.powi(3)`, `x.powf(1.0 / 3.0)`"),
+    (
+        &["erf", "erfc", "gelu"],
+        "there is no `erf`: GELU by its hyperbolic tangent is `0.5 * x * (1.0 + (0.797_884_56 * (x + 0.044_715 * x * x * x)).tanh())`",
+    ),
     (&["clone", "to_owned", "borrow", "as_ref", "as_mut"], "numbers and views are copied: leave it out"),
     (
         &["rows", "cols", "columns", "nrows", "ncols", "height", "width"],
@@ -97,7 +113,7 @@ const ADVICE: [(&[&str], &str); 19] = [
     (&["printf", "print", "cout"], "a kernel has no output: write to a `&mut` tensor"),
     (&["stack_allocation", "malloc", "alloca"], "registers are `local::<f32>(row_major([n]))` or `[0.0; n]`"),
     (
-        &["async_copy", "cp_async", "memcpy_async", "copy_async"],
+        &["async_copy", "cp_async", "memcpy_async", "copy_async", "copy", "memcpy", "load_tile", "copy_tile"],
         "it is `copy_dram_to_sram_async(&mut tile, &view, threads)` of a block, `tile.copy_from_async(&view)` of a thread",
     ),
     (
@@ -212,10 +228,11 @@ const PLACES: [(&str, &str); 4] = [
 /// The member of the vocabulary that a name of CUDA or of Rust represents, as it is called.
 pub fn synonym(text: &str) -> Option<String> {
     let member = |name: &str| {
-        let called = |known: &&Intrinsic| known.name() == name && known.form() != Form::Internal;
-        Intrinsic::ALL.iter().find(called).map(|known| match known.form() {
+        let own = |known: &&Intrinsic| known.name() == name && known.form() != Form::Internal;
+        Intrinsic::ALL.iter().find(own).map(|known| match known.form() {
+            Form::Function if known.arity().1 == 0 => format!("{name}()"),
             Form::Function => format!("{name}(..)"),
-            Form::Method => format!("x.{name}(..)"),
+            Form::Method => called(name),
             Form::Associated => format!("T::{name}(x)"),
             Form::Internal => name.to_owned(),
         })
@@ -235,10 +252,10 @@ pub fn place(text: &str) -> Option<&'static str> {
     PLACES.iter().find(|(other, _)| *other == text).map(|(_, own)| *own)
 }
 
-/// The nearest of these names, if it is near enough to be meant.
+/// The nearest of these names, if it is near enough to be meant. Capital letters count for nothing.
 pub fn nearest<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let near =
-        names.map(|known| (distance(known, text), known)).filter(|(distance, _)| *distance <= likely(text));
+    let far = |known: &str| distance(&known.to_lowercase(), &text.to_lowercase());
+    let near = names.map(|known| (far(known), known)).filter(|(distance, _)| *distance <= likely(text));
     near.min().map(|(_, name)| name)
 }
 
@@ -291,6 +308,7 @@ mod tests {
         let near = |text| nearest(text, Intrinsic::ALL.iter().map(|known| known.name()));
         assert_eq!(near("tiel"), Some("tile"));
         assert_eq!(near("barier"), Some("barrier"));
+        assert_eq!(near("Sqrt"), Some("sqrt"));
         assert_eq!(near("copy_dram_to_sram_asinc"), Some("copy_dram_to_sram_async"));
         for other in ["qux", "shape", "warp_barrier", "helper", "len"] {
             assert_eq!(near(other), None, "{other}");
@@ -312,13 +330,13 @@ mod tests {
     #[test]
     fn words_of_cuda_lead_to_ours() {
         for (text, ours) in [
-            ("__syncthreads", "barrier(..)"),
+            ("__syncthreads", "barrier()"),
             ("atomicAdd", "x.atomic_add(..)"),
-            ("sqrtf", "x.sqrt(..)"),
-            ("__expf", "x.exp(..)"),
+            ("sqrtf", "x.sqrt()"),
+            ("__expf", "x.exp()"),
             ("__shfl_xor_sync", "x.shuffle_xor(..)"),
             ("fmaf", "x.mul_add(..)"),
-            ("logf", "x.ln(..)"),
+            ("logf", "x.ln()"),
             ("shape", "x.dim(..)"),
         ] {
             assert_eq!(synonym(text).as_deref(), Some(ours), "{text}");

@@ -12,6 +12,9 @@ use std::process::ExitCode;
 
 /// Shows the code of a kernel's variant.
 #[derive(Parser)]
+#[command(
+    after_help = "A kernel of your own: `layout_cuda::code::Code::of(&kernel::DEFINITION, ..)`, and `kernel::SOURCE` is the CUDA C."
+)]
 struct Command {
     /// The kernel; without one the kernels and their sets are listed.
     kernel: Option<String>,

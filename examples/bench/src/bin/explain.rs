@@ -10,6 +10,9 @@ use std::process::ExitCode;
 
 /// Explains the accesses of a kernel's variants.
 #[derive(Parser)]
+#[command(
+    after_help = "A kernel of your own: `println!(\"{}\", kernel::explain(..)?)` with the arguments of a launch."
+)]
 struct Command {
     /// The kernel; without one, the kernels and what their variants lose are listed.
     kernel: Option<String>,

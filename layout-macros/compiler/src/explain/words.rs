@@ -182,11 +182,14 @@ impl<'c> Words<'c> {
         let mut whole = whole.unwrap_or_default();
         whole.sort();
         whole.dedup();
-        let promise = match whole.is_empty() {
-            true => String::new(),
-            false => format!(", or promise whole tiles: `require({})`", whole.join(", ")),
+        // Around a copy of the block no condition of one thread can be written.
+        let guard = format!("guard it: `if {all} {{ .. }}`");
+        let help = match whole.is_empty() {
+            true => guard,
+            false => {
+                format!("promise whole tiles: `require({})`; or, of a single element, {guard}", whole.join(", "))
+            }
         };
-        let help = format!("guard it: `if {all} {{ .. }}`{promise}");
         (format!("{} {verb}", texts.join(", ")), help)
     }
 

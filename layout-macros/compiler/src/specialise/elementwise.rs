@@ -43,11 +43,16 @@ impl Evaluator<'_> {
         if !function.domain().holds(elem) {
             let types: Vec<&str> =
                 Elem::ALL.into_iter().filter(|elem| function.domain().holds(*elem)).map(Elem::name).collect();
-            return self.fail_help(
-                origin,
-                format!("`{name}` does not apply to {elem}"),
-                format!("it is of {}", types.join(", ")),
-            );
+            let kin = |other: &Math| other.name().starts_with(name) && other.domain().holds(elem);
+            let kin: Vec<String> =
+                Math::ALL.into_iter().filter(kin).map(|other| format!("`{}`", other.name())).collect();
+            let kin = if kin.is_empty() {
+                String::new()
+            } else {
+                format!("; of {elem} there is {}", kin.join(", "))
+            };
+            let help = format!("it is of {}{kin}", types.join(", "));
+            return self.fail_help(origin, format!("`{name}` does not apply to {elem}"), help);
         }
         let result = function.result().of(elem);
         if let Some(known) = folded(function, elem, &parts) {

@@ -6,6 +6,10 @@ use super::vocabulary::Call;
 use crate::index::Index;
 use crate::intrinsic::Intrinsic;
 
+/// The way out where a divisor is zero in this parameter set.
+pub(super) const NOT_ZERO: &str =
+    "where a parameter may be 0, divide inside of `if STEP > 0 { .. }`, or leave 0 out of its values";
+
 impl Evaluator<'_> {
     pub(super) fn number_word(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
         let Call { word: intrinsic, types, mut values, origin } = call;
@@ -15,7 +19,7 @@ impl Evaluator<'_> {
                 let by = self.expect_index(values.remove(1), origin)?;
                 let index = self.expect_index(values.remove(0), origin)?;
                 if by.as_constant() == Some(0) {
-                    return self.fail(origin, "`div_ceil` by zero");
+                    return self.fail_help(origin, "`div_ceil` by zero", NOT_ZERO);
                 }
                 let result = self.tables.atoms.div_ceil(&index, &by);
                 let result = self.index(origin, result)?;

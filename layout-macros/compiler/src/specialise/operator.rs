@@ -3,6 +3,7 @@
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::expression::leaves;
+use super::numbers::NOT_ZERO;
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem};
 use crate::index::{Index, Range, VarId};
@@ -347,7 +348,10 @@ impl Evaluator<'_> {
                 let small = |elem: Elem| elem.is_float() && elem.bytes() < 4;
                 let rust_has_it = !small(elem) && !self.known_elem(&other).is_some_and(small);
                 let way = if rust_has_it { format!("x as {elem}") } else { format!("x.cast::<{elem}>()") };
-                self.fail_help(origin, message, format!("convert it: `{way}`"))
+                let index = matches!(other, StaticValue::Index(_)) && elem.is_integer();
+                let kept =
+                    if index { "; what names an element stays a `usize`: leave its type out" } else { "" };
+                self.fail_help(origin, message, format!("convert it: `{way}`{kept}"))
             }
         }
     }
@@ -362,7 +366,7 @@ impl Evaluator<'_> {
     ) -> Outcome<StaticValue> {
         use BinaryOp as B;
         if matches!(op, B::Div | B::Rem) && b.as_constant() == Some(0) {
-            return self.fail(origin, format!("`{}` by zero", op.symbol()));
+            return self.fail_help(origin, format!("`{}` by zero", op.symbol()), NOT_ZERO);
         }
         if op == B::Rem
             && let Some(rest) = self.reduced(a, b, origin)?

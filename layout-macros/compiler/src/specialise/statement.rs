@@ -135,7 +135,8 @@ impl Evaluator<'_> {
                 Err(_) => self.fail_help(
                     origin,
                     "the condition of `assert!` is not known at compile time",
-                    "a condition on dimensions belongs in the attribute: `require(..)`",
+                    "a condition on dimensions belongs in the attribute, `require(..)`; a value of the run is written to a `&mut` tensor \
+                     and tested on the host",
                 ),
             },
         }
