@@ -7,12 +7,13 @@
 //! `&mut *x`: rustc reborrows by itself only where the parameter is a reference.
 
 use crate::attr::Attribute;
-use crate::signature::Signature;
+use crate::signature;
 use layout_compiler::{Kernel, ParamSet, ParamValue};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::{
-    Expr, FnArg, GenericArgument, GenericParam, Item, ItemFn, Pat, PathArguments, Stmt, Type, TypeParamBound,
+    Block, Expr, FnArg, GenericArgument, GenericParam, ImplItem, Item, ItemFn, Pat, PathArguments, Signature,
+    Stmt, Type, TypeParamBound,
 };
 
 /// The module that holds the copy.
@@ -20,7 +21,7 @@ pub fn checked_copy(
     attribute: &Attribute,
     kernel: &Kernel,
     sets: &[ParamSet],
-    signature: &Signature,
+    signature: &signature::Signature,
     function: &ItemFn,
 ) -> TokenStream {
     let constants = attribute.parameters.iter().zip(&kernel.parameters).map(|(bound, parameter)| {
@@ -202,40 +203,54 @@ fn extents(ty: &mut Type, plain: &impl Fn(&Ident) -> bool) {
 /// Lets the functions among these statements take tensors for views.
 fn views(statements: &mut [Stmt]) {
     for statement in statements {
-        let Stmt::Item(Item::Fn(function)) = statement else { continue };
-        views(&mut function.block.stmts);
-        let generics = function.sig.generics.clone();
-        let output = &function.sig.output;
-        let result = quote!(#output);
-        let mut taken: Vec<Stmt> = vec![];
-        for input in &mut function.sig.inputs {
-            let FnArg::Typed(typed) = input else { continue };
-            let Pat::Ident(pat) = &mut *typed.pat else { continue };
-            let (name, mutable) = (pat.ident.clone(), pat.mutability);
-            let view = match &*typed.ty {
-                Type::Path(path) => match view_of(path) {
-                    Some((tensor, view)) => {
-                        *typed.ty = tensor;
-                        view
+        match statement {
+            Stmt::Item(Item::Fn(function)) => views_of(&mut function.sig, &mut function.block),
+            Stmt::Item(Item::Impl(block)) => {
+                for item in &mut block.items {
+                    if let ImplItem::Fn(method) = item {
+                        views_of(&mut method.sig, &mut method.block);
                     }
-                    None if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
-                    None => continue,
-                },
-                Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
-                Type::Reference(reference) => match &*reference.elem {
-                    Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
-                    Type::Path(path) if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
-                    _ => continue,
-                },
-                _ => continue,
-            };
-            pat.mutability = None;
-            taken.push(syn::parse_quote!(let #mutable #name = #view(#name);));
+                }
+            }
+            _ => {}
         }
-        // Items come first in any case.
-        taken.append(&mut function.block.stmts);
-        function.block.stmts = taken;
     }
+}
+
+/// The same of one function.
+fn views_of(sig: &mut Signature, block: &mut Block) {
+    views(&mut block.stmts);
+    let generics = sig.generics.clone();
+    let output = &sig.output;
+    let result = quote!(#output);
+    let mut taken: Vec<Stmt> = vec![];
+    for input in &mut sig.inputs {
+        let FnArg::Typed(typed) = input else { continue };
+        let Pat::Ident(pat) = &mut *typed.pat else { continue };
+        let (name, mutable) = (pat.ident.clone(), pat.mutability);
+        let view = match &*typed.ty {
+            Type::Path(path) => match view_of(path) {
+                Some((tensor, view)) => {
+                    *typed.ty = tensor;
+                    view
+                }
+                None if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
+                None => continue,
+            },
+            Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
+            Type::Reference(reference) => match &*reference.elem {
+                Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
+                Type::Path(path) if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        pat.mutability = None;
+        taken.push(syn::parse_quote!(let #mutable #name = #view(#name);));
+    }
+    // Items come first in any case.
+    taken.append(&mut block.stmts);
+    block.stmts = taken;
 }
 
 /// What represents `View<T, Read>`, `View<T, Write>`, `View<T, A>`, and what makes the view of it.

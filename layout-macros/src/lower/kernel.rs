@@ -66,6 +66,7 @@ pub fn lower(
         written: HashMap::new(),
         returns: HashMap::new(),
         references: HashMap::new(),
+        structs: Default::default(),
         own: Place::token(function.sig.fn_token.span),
         site: Site::Attribute,
         scalars: scalars(signature),

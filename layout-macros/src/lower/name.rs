@@ -1,6 +1,7 @@
 //! Names and paths: what each means.
 
 use super::scope::{Binding, Found};
+use super::structs::Member;
 use super::{Lowering, Site, suggest};
 use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
@@ -29,10 +30,21 @@ impl Lowering<'_> {
     pub(super) fn path(&mut self, node: &ExprPath) -> ExprId {
         let place = Place::of(&node.path);
         match node.path.get_ident() {
+            Some(name) if name == "Self" && self.structs.own.is_some() => {
+                self.unit_struct(place, self.structs.own.unwrap_or_default())
+            }
             Some(name) if node.qself.is_none() => self.name(name),
-            _ => match limit(node, &self.types) {
-                Some(kind) => self.add(place, kind),
-                None => self.refuse(
+            _ => match (self.member_at(&node.path), limit(node, &self.types)) {
+                (Some((number, name)), _) => match self.member(number, name) {
+                    Ok(Member::Constant(local)) => self.add(place, ExprKind::Local(local)),
+                    Ok(Member::Function(number)) => {
+                        self.calls.push((self.site, number, place));
+                        self.add(place, ExprKind::Function(number))
+                    }
+                    Err(refused) => refused,
+                },
+                (None, Some(kind)) => self.add(place, kind),
+                (None, None) => self.refuse(
                     place,
                     "a kernel cannot name items of the program around it",
                     "bind the value in the attribute (`SIZE = 64`), pass it as an argument, or write the function inside \
@@ -55,6 +67,7 @@ impl Lowering<'_> {
                 self.calls.push((self.site, number, place));
                 return self.add(place, ExprKind::Function(number));
             }
+            Found::Binding(Binding::Struct(number)) => return self.unit_struct(place, number),
             Found::Outside => {
                 return self.refuse(
                     place,
