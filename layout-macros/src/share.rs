@@ -63,15 +63,21 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let taken: Vec<&Item> =
         reached.iter().map(|number| shared[*number].item).filter(|item| is_struct(item)).collect();
     let types: Vec<Shared<'_>> = taken.iter().filter_map(|item| Shared::of(item)).collect();
+    let others = if opened.is_some() && !kernels { 0 } else { items.len().saturating_sub(entries.taken) };
     let items: Vec<TokenStream> = items
         .iter()
         .zip(needs)
-        .filter_map(|(item, needed)| match item {
+        .enumerate()
+        .filter_map(|(number, (item, needed))| match item {
             Item::Fn(kernel) if is_kernel(kernel) => {
                 Some(whole(kernel, needed.into_iter().map(|number| shared[number].item)))
             }
             Item::Fn(_) => None,
-            item if taken.iter().any(|known| std::ptr::eq(*known, item)) => None,
+            item if taken.iter().any(|known| std::ptr::eq(*known, item))
+                || number >= others && is_struct(item) =>
+            {
+                None
+            }
             Item::Const(constant)
                 if !types.is_empty() && !self::needed(constant.to_token_stream(), &types).is_empty() =>
             {

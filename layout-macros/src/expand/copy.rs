@@ -67,7 +67,7 @@ pub fn checked_copy(
     let (name, output) = (&function.sig.ident, &function.sig.output);
     let mut statements = function.block.stmts.clone();
     views(&mut statements);
-    let lent = lent(function);
+    let lent = Lent { names: lent(function), methods: methods(function) };
     let statements = statements.iter().map(|statement| match statement {
         Stmt::Item(item) => quote!(#item),
         other => reborrowed(quote!(#other), &lent),
@@ -87,6 +87,25 @@ pub fn checked_copy(
             fn #name<#(#dims),*>(#(#inputs),*) #output { #(#functions)* #(#statements)* }
         }
     }
+}
+
+/// What is reborrowed, and in the arguments of which methods.
+struct Lent {
+    names: Vec<Ident>,
+    methods: Vec<Ident>,
+}
+
+/// The methods of the structs at the head of the body.
+fn methods(function: &ItemFn) -> Vec<Ident> {
+    let items = function.block.stmts.iter().flat_map(|statement| match statement {
+        Stmt::Item(Item::Impl(block)) => block.items.as_slice(),
+        _ => &[],
+    });
+    let methods = items.filter_map(|item| match item {
+        ImplItem::Fn(method) => Some(method.sig.ident.clone()),
+        _ => None,
+    });
+    methods.collect()
 }
 
 /// The tensors that the kernel writes, under the names that nothing else in its body has.
@@ -135,7 +154,7 @@ fn names(tokens: TokenStream, out: &mut Vec<Ident>) {
 }
 
 /// The tokens with `&mut *x` for each `x` of these names that is an argument of a function.
-fn reborrowed(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
+fn reborrowed(tokens: TokenStream, lent: &Lent) -> TokenStream {
     let mut out: Vec<TokenTree> = vec![];
     let is_dot =
         |tree: Option<&TokenTree>| matches!(tree, Some(TokenTree::Punct(sign)) if sign.as_char() == '.');
@@ -144,7 +163,11 @@ fn reborrowed(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
             out.push(tree);
             continue;
         };
-        let called = matches!(out.last(), Some(TokenTree::Ident(_))) && !is_dot(out.iter().rev().nth(1));
+        // A method of the language takes references.
+        let called = match out.last() {
+            Some(TokenTree::Ident(name)) => !is_dot(out.iter().rev().nth(1)) || lent.methods.contains(name),
+            _ => false,
+        };
         let inner = match called && group.delimiter() == Delimiter::Parenthesis {
             true => arguments(group.stream(), lent),
             false => reborrowed(group.stream(), lent),
@@ -156,11 +179,11 @@ fn reborrowed(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
     out.into_iter().collect()
 }
 
-fn arguments(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
+fn arguments(tokens: TokenStream, lent: &Lent) -> TokenStream {
     let list: Vec<TokenTree> = tokens.into_iter().collect();
     let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(sign) if sign.as_char() == ',');
     let each = list.split_inclusive(is_comma).map(|part| match part {
-        [TokenTree::Ident(name), rest @ ..] if lent.contains(name) && rest.iter().all(is_comma) => {
+        [TokenTree::Ident(name), rest @ ..] if lent.names.contains(name) && rest.iter().all(is_comma) => {
             let rest = rest.iter();
             quote!(&mut *#name #(#rest)*)
         }

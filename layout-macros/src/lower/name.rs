@@ -44,12 +44,15 @@ impl Lowering<'_> {
                     Err(refused) => refused,
                 },
                 (None, Some(kind)) => self.add(place, kind),
-                (None, None) => self.refuse(
+                (None, None) => match self.constant_of_a_struct(node) {
+                    Some(number) => self.constant_in_attribute(number, place),
+                    None => self.refuse(
                     place,
                     "a kernel cannot name items of the program around it",
                     "bind the value in the attribute (`SIZE = 64`), pass it as an argument, or write the function inside \
                      the kernel; of the types' constants there are `f32::INFINITY`, `i32::MAX` and the like",
                 ),
+                },
             },
         }
     }
@@ -141,6 +144,12 @@ impl Lowering<'_> {
                 "the attribute may name dimensions, parameters and arguments of type `usize` or `isize`",
             ),
         }
+    }
+
+    /// `Point::SIZE` in the attribute: its place among the constants.
+    fn constant_of_a_struct(&self, node: &ExprPath) -> Option<usize> {
+        let text = suggest::text_of(&node.path);
+        self.constants.iter().position(|(known, _)| *known == text).filter(|_| self.site == Site::Attribute)
     }
 
     /// A `const` item of the body or of the module in the attribute: its value is where its name does.

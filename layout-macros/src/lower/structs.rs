@@ -9,6 +9,7 @@ use super::scope::{Binding, Found};
 use super::shape::Shape;
 use super::type_annotations::{Ty, written};
 use super::{Lowering, suggest};
+use crate::signature::type_ref;
 use crate::span::Place;
 use layout_compiler::ir::{Annotation, ExprId, LocalId};
 use proc_macro2::Ident;
@@ -20,6 +21,10 @@ use syn::{
     Attribute, Fields, FnArg, Generics, ImplItem, ImplItemFn, Item, ItemFn, ItemImpl, ItemStruct, Pat,
     PatIdent, PatType, Path, ReceiverKind, Stmt, Type, parse_quote_spanned,
 };
+
+/// The most values of a struct, and structs within one another.
+const MAX_VALUES: usize = 256;
+const MAX_DEPTH: usize = 8;
 
 /// A struct.
 pub(super) struct Struct {
@@ -35,6 +40,8 @@ pub(super) struct Struct {
     /// As a tuple, for the types of literals.
     pub ty: Ty,
     pub members: HashMap<String, Member>,
+    /// How many values it is, an array counted as one element; and how many structs are within one another.
+    size: (usize, usize),
 }
 
 /// What an `impl` block holds.
@@ -135,6 +142,7 @@ impl Lowering<'_> {
         let mut open: Vec<(u32, &ItemStruct)> = vec![];
         for item in items {
             self.free(&item.ident);
+            self.no_word(&item.ident);
             self.only_known_attributes(&item.attrs);
             self.no_generics(&item.generics);
             let number = self.structs.all.len() as u32;
@@ -152,6 +160,7 @@ impl Lowering<'_> {
                 annotation: Annotation::Any,
                 ty: Ty::Other,
                 members: HashMap::new(),
+                size: (1, 1),
             });
             open.push((number, item));
         }
@@ -186,12 +195,51 @@ impl Lowering<'_> {
                      passed to the method: `fn step(&mut self, x: &mut f32)`",
                 );
             }
+            shapes.push(self.shape_of_type(&field.ty));
+        }
+        let size = self.size(&Shape::Tuple(shapes.clone()));
+        let own = &mut self.structs.all[number as usize];
+        own.size = (size.0, size.1 + 1);
+        if own.size.0 > MAX_VALUES || own.size.1 > MAX_DEPTH {
+            own.size = (1, 1);
+            let message =
+                format!("`{}` is {} values, {} structs within one another", own.name, size.0, size.1 + 1);
+            let help = format!(
+                "at most {MAX_VALUES} values and {MAX_DEPTH} structs within one another: each is a register"
+            );
+            self.errors.push(Place::of(fields), message, help);
+            return;
+        }
+        for field in fields {
             annotations.push(self.annotation(&field.ty));
             types.push(self.written_type_of(&field.ty, None));
-            shapes.push(self.shape_of_type(&field.ty));
         }
         let own = &mut self.structs.all[number as usize];
         (own.annotation, own.ty, own.shapes) = (Annotation::Tuple(annotations), Ty::Tuple(types), shapes);
+    }
+
+    fn size(&self, shape: &Shape) -> (usize, usize) {
+        match shape {
+            Shape::Struct(number) => self.structs.all[*number as usize].size,
+            Shape::Tuple(parts) => {
+                let sizes = parts.iter().map(|part| self.size(part));
+                sizes.fold((0, 0), |(values, deep), (more, own)| (values + more, deep.max(own)))
+            }
+            Shape::Array(element) => self.size(element),
+            Shape::Other | Shape::Function(_) => (1, 0),
+        }
+    }
+
+    /// Refuses a struct with the name of a type of the language.
+    fn no_word(&mut self, name: &Ident) {
+        let ty: Type = parse_quote_spanned!(name.span()=> #name);
+        if type_ref(&ty, &self.types).is_some() {
+            self.errors.push(
+                Place::token(name.span()),
+                format!("`{name}` is a type of the kernel language and cannot be defined again"),
+                "choose another name",
+            );
+        }
     }
 
     /// Puts the functions of an `impl` block into the table.
