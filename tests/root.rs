@@ -51,6 +51,7 @@ mod simulate;
 mod snapshots;
 mod special;
 mod strangers;
+mod structs;
 mod tensor;
 mod tensor_map;
 mod testing;

@@ -47,8 +47,10 @@ macro_rules! same {
     };
 }
 
+pub(crate) use same;
+
 /// NVRTC takes the texts.
-fn compiled(texts: &[(&str, &str)]) {
+pub(crate) fn compiled(texts: &[(&str, &str)]) {
     for (name, text) in texts {
         let subject = Subject { kind: "accepted", entry: name, arch: "sm_80", text, flags: &[] };
         lock::fact(subject, || match layout_cuda::nvrtc::compile(text, "sm_80", &[]) {

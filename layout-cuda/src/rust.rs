@@ -43,7 +43,7 @@
 //! - A branch may `return`, `break` or `continue` where the other one has the value, `let x = if i < n { i } else { return };`, wherever
 //!   a value is: `sum += x[[k]] * if k == last { break } else { 2.0 };`, also in the condition of a `while`.
 //! - The value of an `if` or of a `match` may be a tuple or an array.
-//! - A `match` is over numbers, truth values and tuples of them: literals, constants, ranges, `|`, `_`, names, `name @ range`, guards.
+//! - A `match` is over numbers, truth values, tuples and structs of them: literals, constants, ranges, `|`, `_`, names, `name @ range`, guards.
 //!
 //! ```
 //! # use layout_cuda::{Device, tiled_kernel};
@@ -216,6 +216,76 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
+//! # Structs
+//!
+//! A `struct` is inside of the kernel, or beside it in a module under `#[tiled_kernels]`: with named fields, with numbered ones, or with
+//! none. It is its fields, each in a register of its own, and nothing of it is left in the text: a struct in memory does not exist, and a
+//! kernel's argument is none. Fields are numbers, truth values, views, mbarriers, arrays, tuples and other structs.
+//!
+//! ```
+//! # use layout_cuda::{Device, tiled_kernels};
+//! #[tiled_kernels]
+//! mod lines {
+//!     #[derive(Clone, Copy)]
+//!     struct Point {
+//!         x: f32,
+//!         y: f32,
+//!     }
+//!
+//!     impl Point {
+//!         const ORIGIN: Self = Self { x: 0.0, y: 0.0 };
+//!
+//!         fn of(points: View<f32, Read>, i: usize) -> Self {
+//!             Self { x: points[[i, 0]], y: points[[i, 1]] }
+//!         }
+//!
+//!         fn distance(&self, Point { x, y }: Point) -> f32 {
+//!             ((self.x - x) * (self.x - x) + (self.y - y) * (self.y - y)).sqrt()
+//!         }
+//!     }
+//!
+//!     /// A way, and how long it is.
+//!     struct Walk {
+//!         at: Point,
+//!         length: f32,
+//!     }
+//!
+//!     impl Walk {
+//!         const THREADS: usize = 1;
+//!
+//!         fn go(&mut self, to: Point) {
+//!             self.length += self.at.distance(to);
+//!             self.at = to;
+//!         }
+//!     }
+//!
+//!     #[tiled_kernel(block = [Walk::THREADS], grid = [1])]
+//!     pub fn lengths<const N: usize>(points: &LayoutTensor<f32, RowMajor<N, 2>>, y: &mut LayoutTensor<f32, RowMajor<2>>) {
+//!         let mut walk = Walk { at: Point::ORIGIN, length: 0.0 };
+//!         for i in 0..N {
+//!             walk.go(Point::of(points, i));
+//!         }
+//!         let Walk { length, at: Point { x, .. } } = walk;
+//!         y[[0]] = length;
+//!         let beside = Walk { at: Point { x: x + 4.0, ..walk.at }, ..walk };
+//!         y[[1]] = beside.at.distance(walk.at);
+//!     }
+//! }
+//! let device = Device::simulator();
+//! let points = device.upload(&[3.0f32, 4.0, 3.0, 10.0], [2, 2])?;
+//! let mut y = device.zeros::<f32, 1>([2])?;
+//! lines::lengths::launch(&device.stream(), &points, &mut y)?;
+//! assert_eq!(y.download()?, [11.0, 4.0]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
+//! - Literals with `..rest`, patterns in `let`, parameters, `for` and `match`, methods by value, by `&self` and by `&mut self`, associated
+//!   functions and constants, which the attribute may name: `block = [Walk::THREADS]`.
+//! - What a value's struct is must be known where a field or a method is named: from a literal, a declared type, a function's result. A
+//!   closure's parameter has its type written, `|p: Point| p.x`, where two structs have such a field.
+//! - A struct has no parameters of its own: its fields name the kernel's, `x: [T; SIZE]`. `#[derive(Clone, Copy)]` is the one attribute.
+//! - A module's struct that no kernel names is the program's own, and stays as it is; the others are the kernels' alone, as functions are.
+//!
 //! # Constants, the attribute, the signature
 //!
 //! The attribute and the signature see the `const` items at the head of the kernel's body and of its module under
@@ -253,7 +323,7 @@
 //!
 //! | absent | instead |
 //! |---|---|
-//! | structs, enums, traits, generics over numbers | tuples, views, parameters of the attribute |
+//! | enums, traits and operators of one's own, generics over numbers | a number and `match`; methods; parameters of the attribute |
 //! | lifetimes, references that are kept | views are values: `&` and `*` change nothing; a tensor will do where a function asks for a `View` or an `impl Tensor`; `&mut` of a variable, of an array's element and of a view's is given to a function or bound by `let` |
 //! | collections, iterators, strings, `format!` | tensors; `for` over indices |
 //! | `panic!`, overflow checks | an access out of range is masked, the simulator reports it; integers wrap around |

@@ -53,11 +53,11 @@ pub fn tiled_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     guarded(compile::run, attribute, item)
 }
 
-/// Lets the kernels of a module share functions and constants.
+/// Lets the kernels of a module share functions, structs and constants.
 ///
 /// A `fn` of the module without `#[tiled_kernel]` is a function of the kernel language. Each kernel that calls it,
 /// directly or through another, is compiled as if it were nested in it: it sees the kernel's parameters, is inlined, and may
-/// take views, `Mbarriers`, a `PipelineState`. A `const` of the module is seen by the kernels, their attributes and
+/// take views, `Mbarriers`, a `PipelineState`. So is a `struct` with its `impl` blocks, where a kernel names it. A `const` of the module is seen by the kernels, their attributes and
 /// signatures, and by the program.
 ///
 /// ```text

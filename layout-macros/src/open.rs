@@ -5,6 +5,7 @@
 //! picked here. `functions = NAME` puts the open module's items behind one's own, and nothing else. One's own item takes
 //! the place of one with its name. The result is a kernel like any other: no later stage knows where its text came from.
 
+use crate::lower::owner;
 use crate::report::Errors;
 use crate::span::Place;
 use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, TokenStream, TokenTree};
@@ -122,9 +123,15 @@ pub fn behind(module: &ItemMod, entries: &Entries, from: &Path) -> TokenStream {
 pub fn own_first(items: &mut Vec<Item>, taken: usize) -> usize {
     let before = items.len();
     let mut names = Vec::new();
-    items.retain(|item| match name_of(item) {
-        Some(name) if names.contains(&name) => false,
-        name => {
+    let mut hidden = Vec::new();
+    items.retain(|item| match (item, name_of(item)) {
+        // Those of a struct go with it.
+        (Item::Impl(block), _) => !owner(block).is_some_and(|name| hidden.contains(name)),
+        (_, Some(name)) if names.contains(&name) => {
+            hidden.push(name);
+            false
+        }
+        (_, name) => {
             names.extend(name);
             true
         }
@@ -155,11 +162,12 @@ pub fn with(module: &mut ItemMod, bound: &[(Ident, Expr)], errors: &mut Errors) 
     }
 }
 
-/// The name of a function or a constant.
+/// The name of a function, a constant or a struct.
 fn name_of(item: &Item) -> Option<Ident> {
     match item {
         Item::Fn(function) => Some(function.sig.ident.clone()),
         Item::Const(constant) => Some(constant.ident.clone()),
+        Item::Struct(own) => Some(own.ident.clone()),
         _ => None,
     }
 }

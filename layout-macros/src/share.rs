@@ -1,9 +1,10 @@
-//! `#[tiled_kernels]`: the functions and constants that the kernels of a module share.
+//! `#[tiled_kernels]`: the functions, constants and structs that the kernels of a module share.
 //!
 //! Law: a kernel of the module is the kernel with the shared items that it reaches in front of its body. So sharing needs
 //! no stage of its own. A message inside a shared function is at that function's line; so is a finding, where the function
 //! is in the kernel's file.
 
+use crate::lower::owner;
 use crate::open::{self, Entries};
 use crate::report::Errors;
 use crate::span::Place;
@@ -52,16 +53,36 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     // Of another module's text only some functions are taken, and a module of functions is there for others.
     let kernels = items.iter().any(|item| matches!(item, Item::Fn(function) if is_kernel(function)));
     let own = if entries.with.is_some() || opened.is_some() && !kernels { 0 } else { own };
-    let mut reached = BTreeSet::new();
+    let of = |item: &Item| match item {
+        Item::Fn(kernel) if is_kernel(kernel) => needed(kernel.to_token_stream(), &shared),
+        _ => BTreeSet::new(),
+    };
+    let needs: Vec<BTreeSet<usize>> = items.iter().map(of).collect();
+    let reached: BTreeSet<usize> = needs.iter().flatten().copied().collect();
+    // A struct of the kernels is theirs alone, as a function is: its fields may be views.
+    let taken: Vec<&Item> =
+        reached.iter().map(|number| shared[*number].item).filter(|item| is_struct(item)).collect();
+    let types: Vec<Shared<'_>> = taken.iter().filter_map(|item| Shared::of(item)).collect();
+    let others = if opened.is_some() && !kernels { 0 } else { items.len().saturating_sub(entries.taken) };
     let items: Vec<TokenStream> = items
         .iter()
-        .filter_map(|item| match item {
+        .zip(needs)
+        .enumerate()
+        .filter_map(|(number, (item, needed))| match item {
             Item::Fn(kernel) if is_kernel(kernel) => {
-                let needed = needed(kernel.to_token_stream(), &shared);
-                reached.extend(needed.iter().copied());
                 Some(whole(kernel, needed.into_iter().map(|number| shared[number].item)))
             }
             Item::Fn(_) => None,
+            item if taken.iter().any(|known| std::ptr::eq(*known, item))
+                || number >= others && is_struct(item) =>
+            {
+                None
+            }
+            Item::Const(constant)
+                if !types.is_empty() && !self::needed(constant.to_token_stream(), &types).is_empty() =>
+            {
+                None
+            }
             // The program may use a constant, or only the kernels do.
             Item::Const(_) => Some(quote!(#[allow(dead_code)] #item)),
             other => Some(other.to_token_stream()),
@@ -90,20 +111,27 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// An item that every kernel of the module may name.
 pub struct Shared<'a> {
-    name: &'a Ident,
+    /// Its name.
+    pub name: &'a Ident,
     /// The item.
     pub item: &'a Item,
 }
 
 impl<'a> Shared<'a> {
-    /// A function that is no kernel, or a constant.
+    /// A function that is no kernel, a constant, a struct, or an `impl` block, which has its struct's name.
     pub fn of(item: &'a Item) -> Option<Shared<'a>> {
         match item {
             Item::Fn(function) if !is_kernel(function) => Some(Shared { name: &function.sig.ident, item }),
             Item::Const(constant) => Some(Shared { name: &constant.ident, item }),
+            Item::Struct(own) => Some(Shared { name: &own.ident, item }),
+            Item::Impl(own) => Some(Shared { name: owner(own)?, item }),
             _ => None,
         }
     }
+}
+
+fn is_struct(item: &Item) -> bool {
+    matches!(item, Item::Struct(_) | Item::Impl(_))
 }
 
 /// Whether the function is a kernel of its own.
@@ -126,12 +154,13 @@ pub fn needed(tokens: TokenStream, shared: &[Shared<'_>]) -> BTreeSet<usize> {
                 TokenTree::Group(group) => open.push(group.stream()),
                 TokenTree::Ident(word) => {
                     let word = word.unraw();
-                    let number = shared.iter().position(|known| known.name.unraw() == word);
-                    open.extend(
-                        number
-                            .filter(|number| found.insert(*number))
-                            .map(|number| shared[number].item.to_token_stream()),
-                    );
+                    for (number, known) in
+                        shared.iter().enumerate().filter(|(_, known)| known.name.unraw() == word)
+                    {
+                        if found.insert(number) {
+                            open.push(known.item.to_token_stream());
+                        }
+                    }
                 }
                 _ => {}
             }
@@ -162,6 +191,7 @@ pub fn nested(item: &Item) -> Item {
     match &mut item {
         Item::Fn(function) => function.vis = Visibility::Inherited,
         Item::Const(constant) => constant.vis = Visibility::Inherited,
+        Item::Struct(own) => own.vis = Visibility::Inherited,
         _ => {}
     }
     item

@@ -162,8 +162,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("fn f(x: &mut i32) { *x += 1; } f(1);", "a `&mut` is expected"),
         ("match n { Some(_) => {}, _ => {} }", "a kernel does not have this pattern"),
         ("match n { 1 | k => {} }", "a name in one of several patterns"),
-        ("match (n, n) { ((1, 2), 3) => {} _ => {} }", "a tuple within a tuple"),
-        ("let s = Point { x: 1 };", "does not have a struct"),
+        ("let s = Point { x: 1 };", "cannot find the struct `Point` in this kernel"),
         ("let x = foo()?;", "does not have `?`"),
         ("let x = \"text\";", "a kernel has no text"),
         ("let x = 'c';", "a kernel has no text"),
@@ -177,7 +176,8 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("let x = SIZE;", "`SIZE` is neither bound in the attribute nor a const generic"),
         ("let x = size;", "cannot find `size`"),
         ("use std::mem;", "cannot hold `use`"),
-        ("struct S;", "cannot hold a type of its own"),
+        ("enum S { A }", "cannot hold an enum"),
+        ("trait S {}", "cannot hold a trait"),
         ("unsafe { barrier(); }", "does not have `unsafe`"),
         ("loop { break 'l; }", "no loop around is called `'l`"),
         ("let x = for k in 0..n {};", "does not have a `for` or a `while` as a value"),
@@ -241,6 +241,68 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         assert_eq!(found.len(), 1, "{body}: {found:#?}");
         assert!(found[0].contains(message), "{body}: {found:#?}");
         assert!(found[0].contains("= help: "), "{body}: {found:#?}");
+    }
+}
+
+#[test]
+fn what_a_struct_cannot_be_is_refused_once_with_a_way_out() {
+    let point = "struct Point { x: f32, across: f32 } struct Other { x: u32, z: f32 }
+        impl Point { const ZERO: f32 = 0.0; fn norm(&self) -> f32 { self.x } fn new() -> Self { Self { x: 1.0, across: Self::ZERO } } }
+        impl Other { fn norm(&self) -> f32 { self.z } }";
+    for (body, message) in [
+        (
+            "let p = Point { x: 1.0, acros: 2.0 };",
+            "`Point` has no field `acros`\\n  = help: is `across` meant?",
+        ),
+        ("let p = Point { x: 1.0, q: 2.0 };", "help: the fields of `Point` are `x`, `across`"),
+        ("let p = Point { x: 1.0 };", "a `Point` without `across`\\n  = help: write `across: ..`, or"),
+        (
+            "let p = Point::new(); let y = p.acros;",
+            "`Point` has no field `acros`\\n  = help: is `across` meant?",
+        ),
+        ("let p = Point::new(); let y = p.norm;", "help: it is a method: `.norm(..)`"),
+        (
+            "let p = Point::new(); p.norn();",
+            "there is no method `norn` in a kernel\\n  = help: is `norm` meant?",
+        ),
+        ("let p = Point::new(); p.norm(1.0);", "`norm` takes no arguments, 1 was given"),
+        ("let p = Point::nev();", "`Point` has no function and no constant `nev`"),
+        ("let p = Point::SIZE;", "`Point` has no function and no constant `SIZE`"),
+        ("let p = Point(1.0, 2.0);", "the fields of `Point` have names"),
+        ("let p = Point;", "`Point` is a struct"),
+        ("let Point { q, .. } = Point::new();", "`Point` has no field `q`"),
+        ("let Points { q, .. } = Point::new();", "cannot find the struct `Points`"),
+        ("let p: Points = Point::new();", "`Points` is no element type and no index type"),
+        (
+            "let f = |p| p.x; let y = f(Point::new());",
+            "which struct `p` is, of `Point`, `Other`, is not known here",
+        ),
+        (
+            "let f = |p| p.norm(); let y = f(Point::new());",
+            "annotate the type: `let p: Point = ..`, `|p: &Point| ..`",
+        ),
+        ("struct Pair(f32, f32); let p = Pair(1.0);", "`Pair` has 2 fields, 1 were given"),
+        ("struct Node { next: Node } let y = 1;", "`Node` contains itself"),
+        ("struct A { b: B } struct B { a: [A; 2] } let y = 1;", "`A` contains itself"),
+        ("struct Held { x: &mut f32 } let y = 1;", "a field that is a reference"),
+        ("struct Held<'a> { x: f32 } let y = 1;", "has no parameters of its own"),
+        ("struct Held<T: Number> { x: f32 } let y = 1;", "has no parameters of its own"),
+        ("#[derive(PartialEq)] struct Held { x: f32 } let y = 1;", "has no meaning for a struct"),
+        ("impl Drop for Point { fn drop(&mut self) {} } let y = 1;", "a kernel has no traits of its own"),
+        ("impl Nothing { fn f() {} } let y = 1;", "`impl` of `Nothing`, which is no struct of this kernel"),
+        ("impl Point { type Of = f32; } let y = 1;", "an `impl` block holds functions and constants"),
+        ("impl Point { fn deep(self) -> f32 { self.deep() } } let y = 1;", "`Point::deep` calls itself"),
+        (
+            "impl Point { fn a(self) -> f32 { Self::b() } fn b() -> f32 { Point::new().a() } } let y = 1;",
+            "calls itself",
+        ),
+        ("let p = Point::new(); p.x = 2.0;", "a field of `p` is assigned and `p` is not `mut`"),
+        ("impl Point { fn set(&self) { self.x = 2.0; } } let y = 1;", "take it as `&mut self`"),
+        ("let p = Point::new(); let y = p + p;", "a tuple"),
+    ] {
+        let found = with_body(&format!("{point} {body}"));
+        assert_eq!(found.len(), 1, "{body}: {found:#?}");
+        assert!(found[0].contains(message), "{body}: {found:#?}");
     }
 }
 

@@ -7,12 +7,13 @@
 //! `&mut *x`: rustc reborrows by itself only where the parameter is a reference.
 
 use crate::attr::Attribute;
-use crate::signature::Signature;
+use crate::signature;
 use layout_compiler::{Kernel, ParamSet, ParamValue};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::{
-    Expr, FnArg, GenericArgument, GenericParam, Item, ItemFn, Pat, PathArguments, Stmt, Type, TypeParamBound,
+    Block, Expr, FnArg, GenericArgument, GenericParam, ImplItem, Item, ItemFn, Pat, PathArguments, Signature,
+    Stmt, Type, TypeParamBound,
 };
 
 /// The module that holds the copy.
@@ -20,7 +21,7 @@ pub fn checked_copy(
     attribute: &Attribute,
     kernel: &Kernel,
     sets: &[ParamSet],
-    signature: &Signature,
+    signature: &signature::Signature,
     function: &ItemFn,
 ) -> TokenStream {
     let constants = attribute.parameters.iter().zip(&kernel.parameters).map(|(bound, parameter)| {
@@ -66,7 +67,7 @@ pub fn checked_copy(
     let (name, output) = (&function.sig.ident, &function.sig.output);
     let mut statements = function.block.stmts.clone();
     views(&mut statements);
-    let lent = lent(function);
+    let lent = Lent { names: lent(function), methods: methods(function) };
     let statements = statements.iter().map(|statement| match statement {
         Stmt::Item(item) => quote!(#item),
         other => reborrowed(quote!(#other), &lent),
@@ -86,6 +87,25 @@ pub fn checked_copy(
             fn #name<#(#dims),*>(#(#inputs),*) #output { #(#functions)* #(#statements)* }
         }
     }
+}
+
+/// What is reborrowed, and in the arguments of which methods.
+struct Lent {
+    names: Vec<Ident>,
+    methods: Vec<Ident>,
+}
+
+/// The methods of the structs at the head of the body.
+fn methods(function: &ItemFn) -> Vec<Ident> {
+    let items = function.block.stmts.iter().flat_map(|statement| match statement {
+        Stmt::Item(Item::Impl(block)) => block.items.as_slice(),
+        _ => &[],
+    });
+    let methods = items.filter_map(|item| match item {
+        ImplItem::Fn(method) => Some(method.sig.ident.clone()),
+        _ => None,
+    });
+    methods.collect()
 }
 
 /// The tensors that the kernel writes, under the names that nothing else in its body has.
@@ -134,7 +154,7 @@ fn names(tokens: TokenStream, out: &mut Vec<Ident>) {
 }
 
 /// The tokens with `&mut *x` for each `x` of these names that is an argument of a function.
-fn reborrowed(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
+fn reborrowed(tokens: TokenStream, lent: &Lent) -> TokenStream {
     let mut out: Vec<TokenTree> = vec![];
     let is_dot =
         |tree: Option<&TokenTree>| matches!(tree, Some(TokenTree::Punct(sign)) if sign.as_char() == '.');
@@ -143,7 +163,11 @@ fn reborrowed(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
             out.push(tree);
             continue;
         };
-        let called = matches!(out.last(), Some(TokenTree::Ident(_))) && !is_dot(out.iter().rev().nth(1));
+        // A method of the language takes references.
+        let called = match out.last() {
+            Some(TokenTree::Ident(name)) => !is_dot(out.iter().rev().nth(1)) || lent.methods.contains(name),
+            _ => false,
+        };
         let inner = match called && group.delimiter() == Delimiter::Parenthesis {
             true => arguments(group.stream(), lent),
             false => reborrowed(group.stream(), lent),
@@ -155,11 +179,11 @@ fn reborrowed(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
     out.into_iter().collect()
 }
 
-fn arguments(tokens: TokenStream, lent: &[Ident]) -> TokenStream {
+fn arguments(tokens: TokenStream, lent: &Lent) -> TokenStream {
     let list: Vec<TokenTree> = tokens.into_iter().collect();
     let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(sign) if sign.as_char() == ',');
     let each = list.split_inclusive(is_comma).map(|part| match part {
-        [TokenTree::Ident(name), rest @ ..] if lent.contains(name) && rest.iter().all(is_comma) => {
+        [TokenTree::Ident(name), rest @ ..] if lent.names.contains(name) && rest.iter().all(is_comma) => {
             let rest = rest.iter();
             quote!(&mut *#name #(#rest)*)
         }
@@ -202,40 +226,54 @@ fn extents(ty: &mut Type, plain: &impl Fn(&Ident) -> bool) {
 /// Lets the functions among these statements take tensors for views.
 fn views(statements: &mut [Stmt]) {
     for statement in statements {
-        let Stmt::Item(Item::Fn(function)) = statement else { continue };
-        views(&mut function.block.stmts);
-        let generics = function.sig.generics.clone();
-        let output = &function.sig.output;
-        let result = quote!(#output);
-        let mut taken: Vec<Stmt> = vec![];
-        for input in &mut function.sig.inputs {
-            let FnArg::Typed(typed) = input else { continue };
-            let Pat::Ident(pat) = &mut *typed.pat else { continue };
-            let (name, mutable) = (pat.ident.clone(), pat.mutability);
-            let view = match &*typed.ty {
-                Type::Path(path) => match view_of(path) {
-                    Some((tensor, view)) => {
-                        *typed.ty = tensor;
-                        view
+        match statement {
+            Stmt::Item(Item::Fn(function)) => views_of(&mut function.sig, &mut function.block),
+            Stmt::Item(Item::Impl(block)) => {
+                for item in &mut block.items {
+                    if let ImplItem::Fn(method) = item {
+                        views_of(&mut method.sig, &mut method.block);
                     }
-                    None if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
-                    None => continue,
-                },
-                Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
-                Type::Reference(reference) => match &*reference.elem {
-                    Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
-                    Type::Path(path) if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
-                    _ => continue,
-                },
-                _ => continue,
-            };
-            pat.mutability = None;
-            taken.push(syn::parse_quote!(let #mutable #name = #view(#name);));
+                }
+            }
+            _ => {}
         }
-        // Items come first in any case.
-        taken.append(&mut function.block.stmts);
-        function.block.stmts = taken;
     }
+}
+
+/// The same of one function.
+fn views_of(sig: &mut Signature, block: &mut Block) {
+    views(&mut block.stmts);
+    let generics = sig.generics.clone();
+    let output = &sig.output;
+    let result = quote!(#output);
+    let mut taken: Vec<Stmt> = vec![];
+    for input in &mut sig.inputs {
+        let FnArg::Typed(typed) = input else { continue };
+        let Pat::Ident(pat) = &mut *typed.pat else { continue };
+        let (name, mutable) = (pat.ident.clone(), pat.mutability);
+        let view = match &*typed.ty {
+            Type::Path(path) => match view_of(path) {
+                Some((tensor, view)) => {
+                    *typed.ty = tensor;
+                    view
+                }
+                None if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
+                None => continue,
+            },
+            Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
+            Type::Reference(reference) => match &*reference.elem {
+                Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
+                Type::Path(path) if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        pat.mutability = None;
+        taken.push(syn::parse_quote!(let #mutable #name = #view(#name);));
+    }
+    // Items come first in any case.
+    taken.append(&mut block.stmts);
+    block.stmts = taken;
 }
 
 /// What represents `View<T, Read>`, `View<T, Write>`, `View<T, A>`, and what makes the view of it.

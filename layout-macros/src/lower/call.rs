@@ -1,6 +1,7 @@
 //! Calls: the vocabulary, and the nested functions.
 
 use super::scope::{Binding, Found};
+use super::structs::Member;
 use super::{Lowering, suggest};
 use crate::signature::type_ref;
 use crate::span::Place;
@@ -24,8 +25,15 @@ impl Lowering<'_> {
             Expr::Path(path) if path.qself.is_none() && path.path.segments.len() == 1 => {
                 &path.path.segments[0]
             }
+            Expr::Path(path) => match self.member_at(&path.path) {
+                Some((number, name)) => return self.call_member(place, (number, name), node),
+                None => return self.no_path(node),
+            },
             _ => return self.no_path(node),
         };
+        if let Some(number) = self.struct_named(&path.ident) {
+            return self.tuple_struct(place, number, &node.args.iter().collect::<Vec<_>>());
+        }
         let (name, text) = (&path.ident, path.ident.unraw().to_string());
         if let Found::Binding(Binding::Function(number)) = self.scopes.find(&text) {
             return self.call_function(place, name, number, node);
@@ -71,6 +79,11 @@ impl Lowering<'_> {
     /// `receiver.name(..)`
     pub(super) fn method(&mut self, expr: &Expr, node: &ExprMethodCall) -> ExprId {
         let (place, text) = (Place::of_expr(expr), node.method.to_string());
+        let receiver = match self.struct_method(place, node) {
+            Some(Ok(found)) => return found,
+            Some(Err(receiver)) => Some(receiver),
+            None => None,
+        };
         if text == "cast" {
             return self.cast(place, node);
         }
@@ -88,7 +101,7 @@ impl Lowering<'_> {
             };
         };
         let types = self.types_of(intrinsic, &node.method, node.turbofish.as_ref());
-        let mut arguments = vec![self.expr(&node.receiver)];
+        let mut arguments = vec![receiver.unwrap_or_else(|| self.expr(&node.receiver))];
         arguments.extend(node.args.iter().map(|argument| self.expr(argument)).collect::<Vec<ExprId>>());
         self.intrinsic((place, &node.method), intrinsic, types, arguments, 1)
     }
@@ -194,13 +207,38 @@ impl Lowering<'_> {
         }
     }
 
+    /// `Point::new(..)`
+    fn call_member(&mut self, place: Place, (number, name): (u32, &Ident), node: &ExprCall) -> ExprId {
+        match self.member(number, name) {
+            Ok(Member::Function(number)) => self.call_function(place, name, number, node),
+            Ok(Member::Constant(_)) => self.call_value(place, &node.func, node),
+            Err(refused) => refused,
+        }
+    }
+
     fn call_function(&mut self, place: Place, name: &Ident, number: u32, node: &ExprCall) -> ExprId {
         let arguments: Vec<ExprId> = node.args.iter().map(|argument| self.given(argument)).collect();
+        self.apply(place, name, number, arguments, 0)
+    }
+
+    /// A nested function with its arguments; `receiver` of them are in front of its name.
+    pub(super) fn apply(
+        &mut self,
+        place: Place,
+        name: &Ident,
+        number: u32,
+        arguments: Vec<ExprId>,
+        receiver: usize,
+    ) -> ExprId {
         let wanted = self.kernel.functions[number as usize].parameters.len();
         if arguments.len() != wanted {
             return self.refuse(
                 Place::token(name.span()),
-                format!("`{name}` takes {}, {} given", counted(wanted), were(arguments.len())),
+                format!(
+                    "`{name}` takes {}, {} given",
+                    counted(wanted.saturating_sub(receiver)),
+                    were(arguments.len() - receiver)
+                ),
                 "give one value for each parameter of the nested function",
             );
         }
@@ -253,12 +291,18 @@ impl Lowering<'_> {
             way.to_owned()
         } else if matches!(text.as_str(), "x" | "y" | "z") {
             format!("the place of a thread is a field: `thread_idx.{text}`, without brackets")
-        } else if let Some(near) = nearest(&text, Form::Method) {
+        } else if let Some(near) = self.nearest_method(&text) {
             format!("is `{near}` meant?")
         } else {
             "the methods of views and numbers are listed in `layout_cuda::lang`".to_owned()
         };
         self.refuse(Place::token(name.span()), format!("there is no method `{text}` in a kernel"), help)
+    }
+
+    /// A method of the structs or of the language that is spelled nearly so.
+    fn nearest_method(&self, text: &str) -> Option<&str> {
+        let own = self.structs.all.iter().flat_map(|known| known.members.keys().map(String::as_str));
+        suggest::nearest(text, own).or_else(|| nearest(text, Form::Method))
     }
 
     /// `f32::max(a, b)`, `crate::helper(x)`: a path that is called.

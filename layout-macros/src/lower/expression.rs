@@ -86,6 +86,7 @@ impl Lowering<'_> {
             Expr::If(node) => self.if_else(expr, node),
             Expr::Match(node) => self.match_expr(expr, node),
             Expr::Closure(node) => self.closure(expr, node),
+            Expr::Struct(node) => self.struct_literal(expr, node),
             Expr::Macro(node) => self.no_macro(&node.mac),
             other => {
                 let (what, help) = refuse::expression(other);
@@ -108,7 +109,13 @@ impl Lowering<'_> {
             Place::of(ty),
             format!("`{}` is no element type and no index type", suggest::text_of(ty)),
             suggest::type_advice(&suggest::text_of(ty)).map_or_else(
-                || format!("the types are {}, usize, isize and the kernel's type parameters", elements()),
+                || {
+                    format!(
+                        "the types are {}, usize, isize, the kernel's type parameters, and structs inside of the kernel or beside it \
+                         in a module under `#[tiled_kernels]`",
+                        elements()
+                    )
+                },
                 str::to_owned,
             ),
         )
@@ -198,6 +205,9 @@ impl Lowering<'_> {
                 self.add(place, ExprKind::Field(operand, number.index))
             }
             Member::Named(name) => {
+                if let Some(found) = self.struct_field(place, &node.base, name) {
+                    return found;
+                }
                 let base = match &*node.base {
                     Expr::Path(base) => base.path.get_ident().map(ToString::to_string),
                     _ => None,

@@ -2,17 +2,19 @@
 
 use super::reference::references_of;
 use super::scope::Binding;
-use super::type_annotations::written;
+use super::shape::Shape;
+use super::structs::Member;
 use super::{Lowering, Site};
 use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
-use layout_compiler::ir::{Annotation, Block, Function, Pattern};
+use layout_compiler::ir::{Annotation, Block, Function, LocalId, Pattern};
 use proc_macro2::Ident;
 use quote::format_ident;
+use std::borrow::Cow;
 use syn::ext::IdentExt;
 use syn::{
-    FnArg, GenericArgument, GenericParam, Item, ItemFn, Pat, PatTuple, PatType, PathArguments, ReturnType,
-    Stmt, Type, TypeParam, TypeParamBound, parse_quote,
+    FnArg, GenericArgument, GenericParam, ItemFn, Pat, PatType, PathArguments, ReturnType, Stmt, Type,
+    TypeParam, TypeParamBound, parse_quote,
 };
 
 /// A function whose name is in scope and whose body is not lowered yet.
@@ -20,19 +22,21 @@ pub(super) struct Declared<'b> {
     number: u32,
     /// Where its own types begin.
     first_type: usize,
-    item: &'b ItemFn,
+    item: Cow<'b, ItemFn>,
+    /// The struct that it is a function of.
+    own: Option<u32>,
 }
 
 /// The name of a parameter that is a pattern, as a whole.
-fn whole(place: usize, pattern: &PatTuple) -> Ident {
-    format_ident!("__parameter_{place}", span = pattern.paren_token.span.join())
+fn whole(place: usize, pattern: &Pat) -> Ident {
+    format_ident!("__parameter_{place}", span = Place::of(pattern).start)
 }
 
 /// A function's body, behind the `let`s that take apart its parameters that are tuples.
 fn taken_apart(item: &ItemFn) -> syn::Block {
     let lets = item.sig.inputs.iter().enumerate().filter_map(|(place, input)| match input {
         FnArg::Typed(PatType { pat, .. }) => match &**pat {
-            Pat::Tuple(pattern) => {
+            pattern @ (Pat::Tuple(_) | Pat::Struct(_) | Pat::TupleStruct(_)) => {
                 let whole = whole(place, pattern);
                 Some::<Stmt>(parse_quote!(let #pattern = #whole;))
             }
@@ -87,12 +91,10 @@ fn in_arguments(path: &syn::Path, own: &Ident) -> bool {
 }
 
 impl Lowering<'_> {
-    /// Puts the names of a block's functions in scope.
-    pub(super) fn declare_functions<'b>(&mut self, block: &'b syn::Block) -> Vec<Declared<'b>> {
-        let mut declared = vec![];
-        for statement in &block.stmts {
-            let Stmt::Item(Item::Fn(item)) = statement else { continue };
-            let name = item.sig.ident.unraw().to_string();
+    /// Puts the name of a function in scope, or in the table of its struct.
+    pub(super) fn declare_function<'b>(&mut self, item: Cow<'b, ItemFn>, own: Option<u32>) -> Declared<'b> {
+        let name = item.sig.ident.unraw().to_string();
+        if own.is_none() {
             self.free(&item.sig.ident);
             if Intrinsic::from_name(&name, Form::Function).is_some() || name == "unroll" {
                 self.errors.push(
@@ -101,51 +103,57 @@ impl Lowering<'_> {
                     "choose another name",
                 );
             }
-            let number = self.kernel.functions.len() as u32;
-            let parameters = item
-                .sig
-                .inputs
-                .iter()
-                .enumerate()
-                .map(|(place, input)| match input {
-                    FnArg::Typed(typed) => match &*typed.pat {
-                        Pat::Ident(pat) => {
-                            self.free(&pat.ident);
-                            let local = self.local(&pat.ident, pat.mutability.is_some());
-                            let ty = written(&typed.ty, &self.types, Some(&item.sig.generics));
-                            self.written.insert(local, ty);
-                            self.refer_like(&Pattern::Local(local), &references_of(&typed.ty));
-                            local
-                        }
-                        Pat::Tuple(pat) => {
-                            let local = self.local(&whole(place, pat), false);
-                            self.refer_like(&Pattern::Local(local), &references_of(&typed.ty));
-                            local
-                        }
-                        other => self.no_parameter(Place::of(other)),
-                    },
-                    FnArg::Receiver(receiver) => self.no_parameter(Place::of(receiver)),
-                })
-                .collect();
-            let body = Block::default();
-            let (types, result) = self.annotations(&item.sig);
-            let first_type = self.kernel.own_types.len();
-            let type_sources = self.own_types(&item.sig);
-            self.kernel.functions.push(Function {
-                name: name.clone(),
-                parameters,
-                types,
-                type_sources,
-                result,
-                body,
-            });
-            if let ReturnType::Type(_, ty) = &item.sig.output {
-                self.returns.insert(number, written(ty, &self.types, Some(&item.sig.generics)));
-            }
-            self.scopes.bind(name, Binding::Function(number));
-            declared.push(Declared { number, first_type, item });
         }
-        declared
+        let number = self.kernel.functions.len() as u32;
+        let inputs = item.sig.inputs.iter().enumerate();
+        let parameters =
+            inputs.map(|(place, input)| self.declare_parameter(place, input, &item.sig.generics)).collect();
+        let body = Block::default();
+        let (types, result) = self.annotations(&item.sig);
+        let first_type = self.kernel.own_types.len();
+        let type_sources = self.own_types(&item.sig);
+        let whole = match own {
+            Some(own) => format!("{}::{name}", self.structs.all[own as usize].name),
+            None => name.clone(),
+        };
+        self.kernel.functions.push(Function { name: whole, parameters, types, type_sources, result, body });
+        let shape = match &item.sig.output {
+            ReturnType::Type(_, ty) => {
+                self.returns.insert(number, self.written_type_of(ty, Some(&item.sig.generics)));
+                self.shape_of_type(ty)
+            }
+            ReturnType::Default => Shape::Other,
+        };
+        self.structs.results.insert(number, shape);
+        match own {
+            Some(own) => {
+                self.structs.all[own as usize].members.insert(name, Member::Function(number));
+            }
+            None => self.scopes.bind(name, Binding::Function(number)),
+        }
+        Declared { number, first_type, item, own }
+    }
+
+    fn declare_parameter(&mut self, place: usize, input: &FnArg, generics: &syn::Generics) -> LocalId {
+        let typed = match input {
+            FnArg::Typed(typed) => typed,
+            FnArg::Receiver(receiver) => return self.no_parameter(Place::of(receiver)),
+        };
+        let local = match &*typed.pat {
+            Pat::Ident(pat) => {
+                self.free(&pat.ident);
+                self.local(&pat.ident, pat.mutability.is_some())
+            }
+            pat @ (Pat::Tuple(_) | Pat::Struct(_) | Pat::TupleStruct(_)) => {
+                self.local(&whole(place, pat), false)
+            }
+            other => return self.no_parameter(Place::of(other)),
+        };
+        self.written.insert(local, self.written_type_of(&typed.ty, Some(generics)));
+        self.refer_like(&Pattern::Local(local), &references_of(&typed.ty));
+        let shape = self.shape_of_type(&typed.ty);
+        self.shaped(local, shape);
+        local
     }
 
     /// The types of a function's parameters and of its result.
@@ -205,7 +213,7 @@ impl Lowering<'_> {
         outer
     }
 
-    fn no_parameter(&mut self, place: Place) -> layout_compiler::ir::LocalId {
+    fn no_parameter(&mut self, place: Place) -> LocalId {
         self.errors.push(
             place,
             "a parameter is a name and a type",
@@ -216,7 +224,8 @@ impl Lowering<'_> {
 
     /// Lowers the bodies, once the constants of the block are in scope.
     pub(super) fn define_functions(&mut self, declared: Vec<Declared<'_>>) {
-        for Declared { number, first_type, item } in declared {
+        for Declared { number, first_type, item, own } in declared {
+            let outer = std::mem::replace(&mut self.structs.own, own);
             // What a function is for may be said in front of it.
             self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
             let generics = &item.sig.generics;
@@ -244,10 +253,11 @@ impl Lowering<'_> {
                 let name = self.kernel.locals[local.0 as usize].name.clone();
                 self.scopes.bind(name, Binding::Local(local));
             }
-            let body = self.function_body(&taken_apart(item));
+            let body = self.function_body(&taken_apart(&item));
             self.kernel.functions[number as usize].body = body;
             (self.site, self.around) = (site, around);
             (self.types, self.generics) = types;
+            self.structs.own = outer;
             self.scopes.leave(mark);
         }
     }

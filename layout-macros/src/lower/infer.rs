@@ -5,6 +5,7 @@
 //! expression that is not understood here constrains nothing.
 
 use super::Lowering;
+use super::structs::Structs;
 use super::type_annotations::Ty;
 use layout_compiler::intrinsic::Intrinsic;
 use layout_compiler::ir::Annotation;
@@ -24,6 +25,7 @@ impl Lowering<'_> {
         let mut inference = Inference {
             kernel: &self.kernel,
             returns: &self.returns,
+            structs: &self.structs,
             locals: self.written.clone(),
             known: vec![],
             literals: vec![],
@@ -78,6 +80,7 @@ struct Inference<'k> {
     kernel: &'k Kernel,
     /// The written type of a function's result.
     returns: &'k HashMap<u32, Ty>,
+    structs: &'k Structs,
     locals: HashMap<LocalId, Ty>,
     /// What each variable represents, once it is known.
     known: Vec<Option<Ty>>,
@@ -252,6 +255,14 @@ impl Inference<'_> {
     }
 
     fn expr(&mut self, id: ExprId) -> Ty {
+        let ty = self.expr_within(id);
+        if let Some(number) = self.structs.made.get(&id) {
+            self.unify(&ty, &self.structs.all[*number as usize].ty.clone());
+        }
+        ty
+    }
+
+    fn expr_within(&mut self, id: ExprId) -> Ty {
         let kernel = self.kernel;
         let index = Ty::Number(TypeRef::Usize);
         match &kernel.exprs[id.0 as usize].kind {

@@ -146,6 +146,8 @@ impl Lowering<'_> {
                 local
             }
         };
+        let shape = self.shape_of(value);
+        self.shaped(local, shape);
         let place_of = self.add(place, ExprKind::Local(local));
         self.statement(place, StatementKind::Assign { place: place_of, op: None, value })
     }

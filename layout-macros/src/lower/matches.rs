@@ -9,10 +9,11 @@ use super::statement::is_value;
 use crate::span::Place;
 use layout_compiler::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, UnaryOp};
 use proc_macro2::Ident;
+use std::borrow::Cow;
 use syn::ext::IdentExt;
-use syn::{Arm, Expr, ExprMatch, Lit, Pat, RangeLimits};
+use syn::{Arm, Expr, ExprMatch, Lit, Pat, PatTuple, RangeLimits};
 
-const HELP: &str = "a pattern is a number, `true`, `false`, a constant, a range, `_`, a name, a tuple of such, or several with `|`";
+const HELP: &str = "a pattern is a number, `true`, `false`, a constant, a range, `_`, a name, a tuple or a struct of such, or several with `|`";
 
 impl Lowering<'_> {
     /// `match value { 0 | 1 => .., 2..=7 => .., n if n > 9 => .., _ => .. }`
@@ -21,27 +22,18 @@ impl Lowering<'_> {
         let place = Place::of_expr(expr);
         let value = self.given(&node.expr);
         let name = Ident::new("matched", node.match_token.span);
-        let parts = node.arms.iter().find_map(|arm| tuple_of(&arm.pat));
-        let locals: Vec<LocalId> = (0..parts.unwrap_or(1)).map(|_| self.local(&name, false)).collect();
-        let matched = match parts {
-            Some(_) => Matched::Parts(locals.clone()),
-            None => Matched::Whole(locals[0]),
-        };
-        let mut names = locals.into_iter().map(Pattern::Local);
-        let pattern = match parts {
-            Some(_) => Pattern::Tuple(names.collect()),
-            None => names.next_back().unwrap_or(Pattern::Wildcard),
-        };
+        let patterns: Vec<Cow<'_, Pat>> = node.arms.iter().map(|arm| self.plain_pattern(&arm.pat)).collect();
+        let (matched, pattern) = self.matched(&name, &patterns.iter().map(|pat| &**pat).collect::<Vec<_>>());
         let references = self.references_in(value);
         self.refer_like(&pattern, &references);
         let bind = self.bound(place, pattern, value);
         let arms: Vec<(Option<ExprId>, Block)> =
-            node.arms.iter().map(|arm| self.arm(arm, &matched)).collect();
+            node.arms.iter().zip(&patterns).map(|(arm, pat)| self.arm(arm, pat, &matched)).collect();
         let last = arms.len().saturating_sub(1);
         let mut rest = Block::default();
         for (number, (condition, block)) in arms.into_iter().enumerate().rev() {
             rest = match condition {
-                Some(condition) if number < last || matches!(node.arms[number].pat, Pat::Guard(_)) => {
+                Some(condition) if number < last || matches!(*patterns[number], Pat::Guard(_)) => {
                     let chain = self.add(place, ExprKind::If(condition, block, rest));
                     Block { statements: vec![], value: Some(chain) }
                 }
@@ -53,11 +45,27 @@ impl Lowering<'_> {
         self.add(place, ExprKind::Block(rest))
     }
 
+    /// What these patterns take apart: a local for each part of which none takes parts.
+    fn matched(&mut self, name: &Ident, patterns: &[&Pat]) -> (Matched, Pattern) {
+        let mut parts = vec![];
+        patterns.iter().for_each(|pat| tuples(pat, &mut parts));
+        let Some(first) = parts.first() else {
+            let local = self.local(name, false);
+            return (Matched::Whole(local), Pattern::Local(local));
+        };
+        let each = (0..first.elems.len()).map(|number| {
+            let own: Vec<&Pat> = parts.iter().filter_map(|tuple| tuple.elems.get(number)).collect();
+            self.matched(name, &own)
+        });
+        let (matched, patterns) = each.unzip();
+        (Matched::Parts(matched), Pattern::Tuple(patterns))
+    }
+
     /// When an arm is taken, and what it does; it may bind the value to a name.
-    fn arm(&mut self, arm: &Arm, matched: &Matched) -> (Option<ExprId>, Block) {
+    fn arm(&mut self, arm: &Arm, pat: &Pat, matched: &Matched) -> (Option<ExprId>, Block) {
         self.no_attributes(&arm.attrs);
         let mark = self.scopes.enter();
-        let condition = self.taken(&arm.pat, matched, true);
+        let condition = self.taken(pat, matched, true);
         let block = match &*arm.body {
             Expr::Block(block) if block.label.is_none() => self.block(&block.block),
             body if is_value(body) => Block { statements: vec![], value: Some(self.given(body)) },
@@ -72,10 +80,13 @@ impl Lowering<'_> {
         let place = Place::of(pat);
         if let Pat::Tuple(tuple) = pat {
             let Matched::Parts(parts) = matched else {
-                return Some(self.refuse(place, "a tuple within a tuple is matched", HELP));
+                return Some(self.refuse(place, "a kernel does not have this pattern", HELP));
             };
-            let parts: Vec<ExprId> = (tuple.elems.iter().zip(parts))
-                .filter_map(|(part, local)| self.taken(part, &Matched::Whole(*local), binds))
+            let parts: Vec<ExprId> = tuple
+                .elems
+                .iter()
+                .zip(parts)
+                .filter_map(|(part, own)| self.taken(part, own, binds))
                 .collect();
             return self.joined(BinaryOp::And, parts, place);
         }
@@ -162,16 +173,16 @@ impl Lowering<'_> {
 /// What is matched: a value, or the parts of a tuple.
 enum Matched {
     Whole(LocalId),
-    Parts(Vec<LocalId>),
+    Parts(Vec<Matched>),
 }
 
-/// How many parts the tuple has that a pattern takes.
-fn tuple_of(pat: &Pat) -> Option<usize> {
+/// The tuples that a pattern takes: one, or each of several joined by `|`.
+fn tuples<'p>(pat: &'p Pat, out: &mut Vec<&'p PatTuple>) {
     match pat {
-        Pat::Tuple(tuple) => Some(tuple.elems.len()),
-        Pat::Paren(inner) => tuple_of(&inner.pat),
-        Pat::Guard(guarded) => tuple_of(&guarded.pat),
-        Pat::Or(or) => or.cases.iter().find_map(tuple_of),
-        _ => None,
+        Pat::Tuple(tuple) => out.push(tuple),
+        Pat::Paren(inner) => tuples(&inner.pat, out),
+        Pat::Guard(guarded) => tuples(&guarded.pat, out),
+        Pat::Or(or) => or.cases.iter().for_each(|case| tuples(case, out)),
+        _ => {}
     }
 }

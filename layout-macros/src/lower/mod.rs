@@ -5,18 +5,23 @@
 
 mod call;
 mod closure;
+mod constants;
 mod expression;
+mod fields;
 mod functions;
 mod infer;
 mod jumps;
 mod kernel;
 mod matches;
 mod name;
+mod patterns;
 mod reference;
 mod refuse;
 mod scope;
 mod sequence;
+mod shape;
 mod statement;
+mod structs;
 mod suggest;
 mod type_annotations;
 
@@ -32,6 +37,7 @@ use std::collections::HashMap;
 use syn::ext::IdentExt;
 
 pub use kernel::lower;
+pub use structs::owner;
 pub use suggest::{nearest, type_advice};
 
 /// A kernel and where its parts are.
@@ -71,6 +77,8 @@ struct Lowering<'a> {
     returns: HashMap<u32, type_annotations::Ty>,
     /// Locals that represent places of others, or hold such: `&mut` parameters, and what `let r = &mut x;` binds.
     references: HashMap<LocalId, reference::References>,
+    /// The structs in scope, and what is of them.
+    structs: structs::Structs,
     /// The kernel's `fn`, in the file that its definition names.
     own: Place,
     /// What is being lowered: where a name may not mean everything.

@@ -1,6 +1,7 @@
 //! Names and paths: what each means.
 
 use super::scope::{Binding, Found};
+use super::structs::Member;
 use super::{Lowering, Site, suggest};
 use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
@@ -29,15 +30,29 @@ impl Lowering<'_> {
     pub(super) fn path(&mut self, node: &ExprPath) -> ExprId {
         let place = Place::of(&node.path);
         match node.path.get_ident() {
+            Some(name) if name == "Self" && self.structs.own.is_some() => {
+                self.unit_struct(place, self.structs.own.unwrap_or_default())
+            }
             Some(name) if node.qself.is_none() => self.name(name),
-            _ => match limit(node, &self.types) {
-                Some(kind) => self.add(place, kind),
-                None => self.refuse(
+            _ => match (self.member_at(&node.path), limit(node, &self.types)) {
+                (Some((number, name)), _) => match self.member(number, name) {
+                    Ok(Member::Constant(local)) => self.add(place, ExprKind::Local(local)),
+                    Ok(Member::Function(number)) => {
+                        self.calls.push((self.site, number, place));
+                        self.add(place, ExprKind::Function(number))
+                    }
+                    Err(refused) => refused,
+                },
+                (None, Some(kind)) => self.add(place, kind),
+                (None, None) => match self.constant_of_a_struct(node) {
+                    Some(number) => self.constant_in_attribute(number, place),
+                    None => self.refuse(
                     place,
                     "a kernel cannot name items of the program around it",
                     "bind the value in the attribute (`SIZE = 64`), pass it as an argument, or write the function inside \
                      the kernel; of the types' constants there are `f32::INFINITY`, `i32::MAX` and the like",
                 ),
+                },
             },
         }
     }
@@ -55,6 +70,7 @@ impl Lowering<'_> {
                 self.calls.push((self.site, number, place));
                 return self.add(place, ExprKind::Function(number));
             }
+            Found::Binding(Binding::Struct(number)) => return self.unit_struct(place, number),
             Found::Outside => {
                 return self.refuse(
                     place,
@@ -128,6 +144,12 @@ impl Lowering<'_> {
                 format!("make it an index, `{name}: usize`: of the arguments the attribute may name indices"),
             ),
         }
+    }
+
+    /// `Point::SIZE` in the attribute: its place among the constants.
+    fn constant_of_a_struct(&self, node: &ExprPath) -> Option<usize> {
+        let text = suggest::text_of(&node.path);
+        self.constants.iter().position(|(known, _)| *known == text).filter(|_| self.site == Site::Attribute)
     }
 
     /// A `const` item of the body or of the module in the attribute: its value is where its name does.

@@ -99,6 +99,11 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether a local represents a place of another's.
+    pub(super) fn refers_whole(&self, local: LocalId) -> bool {
+        self.references.get(&local) == Some(&References::Whole)
+    }
+
     /// A local that represents a place of another's.
     pub(super) fn refers(&mut self, local: LocalId) {
         self.references.insert(local, References::Whole);
@@ -189,6 +194,8 @@ impl Lowering<'_> {
 
     /// `let pattern = value;`
     pub(super) fn bound(&mut self, place: Place, pattern: Pattern, value: ExprId) -> Statement {
+        let shape = self.shape_of(value);
+        self.shape_like(&pattern, &shape);
         self.statement(place, StatementKind::Let { pattern, ty: Annotation::Any, value, constant: false })
     }
 }

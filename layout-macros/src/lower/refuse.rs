@@ -9,7 +9,6 @@ pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
             "`return` as a value",
             "write it as a statement: `if c { return; }`, or the value as the last of its block",
         ),
-        Expr::Struct(_) => ("a struct", "keep values in several locals or in a tuple"),
         Expr::Try(_) => {
             ("`?`", "a kernel has no errors to hand on; check conditions with `require(..)` before launch")
         }
@@ -59,12 +58,18 @@ pub fn item(item: &Item) -> (&'static str, &'static str) {
             ("`use`", "a kernel sees its own names and the vocabulary, nothing of the crate around it")
         }
         Item::Static(_) => ("a `static`", "write a `const` item, or pass a tensor"),
-        Item::Struct(_) | Item::Enum(_) | Item::Union(_) => {
-            ("a type of its own", "keep values in locals or tuples")
+        Item::Enum(_) | Item::Union(_) => (
+            "an enum",
+            "keep a number and `match` it over `const` items; a `struct` has several values at once",
+        ),
+        Item::Trait(_) | Item::TraitAlias(_) => {
+            ("a trait", "write the functions in a plain block: `impl Name { .. }`")
         }
         Item::Type(_) => ("a type alias", "bind the type in the attribute: `T = f32`"),
         Item::Macro(_) => ("a macro", "write a nested function: `fn name(x: f32) -> f32 { .. }`"),
-        _ => ("this item", "a block may hold `const` items and nested functions"),
+        _ => {
+            ("this item", "a block may hold `const` items, nested functions, structs and their `impl` blocks")
+        }
     }
 }
 

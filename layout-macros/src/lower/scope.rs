@@ -15,6 +15,8 @@ pub enum Binding {
     Function(u32),
     /// An argument of the kernel.
     Argument(u32),
+    /// A struct.
+    Struct(u32),
 }
 
 /// What a look-up gives.

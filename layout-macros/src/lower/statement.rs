@@ -1,20 +1,22 @@
 //! Statements and blocks.
 
+use super::constants::constants_in_order;
 use super::expression::binary_op;
 use super::scope::Binding;
 use super::sequence::sequence;
-use super::{Lowering, Site, refuse};
+use super::shape::Shape;
+use super::{Lowering, refuse};
 use crate::signature::type_ref;
 use crate::span::Place;
 use layout_compiler::ir::{
     Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind, TypeRef,
 };
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprForLoop, Item, ItemConst, Lit, Macro, Pat, RangeLimits, Stmt, Token, Type};
+use syn::{Expr, ExprForLoop, Item, Lit, Macro, Pat, RangeLimits, Stmt, Token, Type};
 
 /// The range of a `for`.
 struct Range {
@@ -26,37 +28,6 @@ struct Range {
     reversed: bool,
 }
 
-/// The `const` items of a block, each behind those of the block that it names: items have no order in Rust.
-fn constants_in_order(block: &syn::Block) -> Vec<&ItemConst> {
-    let mut open: Vec<&ItemConst> = block.stmts.iter().filter_map(constant_item).collect();
-    let mut ordered = vec![];
-    while !open.is_empty() {
-        let ready = |item: &&ItemConst| {
-            !open
-                .iter()
-                .any(|other| other.ident != item.ident && names(item.expr.to_token_stream(), &other.ident))
-        };
-        // Of a circle the first, which rustc refuses as well.
-        let next = open.iter().position(ready).unwrap_or(0);
-        ordered.push(open.remove(next));
-    }
-    ordered
-}
-
-fn constant_item(statement: &Stmt) -> Option<&ItemConst> {
-    match statement {
-        Stmt::Item(Item::Const(item)) => Some(item),
-        _ => None,
-    }
-}
-
-fn names(tokens: TokenStream, name: &Ident) -> bool {
-    tokens.into_iter().any(|tree| match tree {
-        TokenTree::Ident(word) => word == *name,
-        TokenTree::Group(group) => names(group.stream(), name),
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
-    })
-}
 /// Types of values that are no numbers, whose names say nothing that is not known.
 const OPAQUE: [&str; 7] =
     ["View", "LayoutTensor", "Layout", "Mbarrier", "Mbarriers", "PipelineState", "TensorCore"];
@@ -78,16 +49,16 @@ impl Lowering<'_> {
             self.ascend();
             return out;
         }
-        let functions = self.declare_functions(block);
+        let functions = self.declare_items(block);
         for item in constants_in_order(block) {
-            out.statements.extend(self.constant(item));
+            out.statements.extend(self.constant(&item));
         }
         self.define_functions(functions);
         let last = block.stmts.len().saturating_sub(1);
         for (number, statement) in block.stmts.iter().enumerate() {
             match statement {
                 Stmt::Local(local) => out.statements.extend(self.let_statement(local)),
-                Stmt::Item(Item::Const(_) | Item::Fn(_)) => {}
+                Stmt::Item(Item::Const(_) | Item::Fn(_) | Item::Struct(_) | Item::Impl(_)) => {}
                 Stmt::Item(item) => {
                     let (what, help) = refuse::item(item);
                     self.errors.push(Place::of(item), format!("a kernel cannot hold {what}"), help);
@@ -160,12 +131,7 @@ impl Lowering<'_> {
         let name = Ident::new("value", place.start);
         let values: Vec<LocalId> = parts.elems.iter().map(|_| self.local(&name, false)).collect();
         let pattern = Pattern::Tuple(values.iter().map(|local| Pattern::Local(*local)).collect());
-        out.push(
-            self.statement(
-                place,
-                StatementKind::Let { pattern, ty: Annotation::Any, value, constant: false },
-            ),
-        );
+        out.push(self.bound(place, pattern, value));
         for (target, local) in parts.elems.iter().zip(values) {
             let value = self.add(place, ExprKind::Local(local));
             let kind = match target {
@@ -208,6 +174,19 @@ impl Lowering<'_> {
                 {
                     of = inner;
                 }
+                if let ExprKind::Local(local) = self.kernel.exprs[of.0 as usize].kind
+                    && self.struct_of(of).is_some()
+                    && !self.kernel.locals[local.0 as usize].mutable
+                {
+                    let name = self.kernel.locals[local.0 as usize].name.clone();
+                    let help = match name.as_str() {
+                        "self" => "take it as `&mut self`".to_owned(),
+                        _ => format!("declare it as `let mut {name}`, or as a parameter `{name}: &mut ..`"),
+                    };
+                    let message = format!("a field of `{name}` is assigned and `{name}` is not `mut`");
+                    self.errors.push(Place::of_expr(target), message, help);
+                    return None;
+                }
                 matches!(self.kernel.exprs[of.0 as usize].kind, ExprKind::Local(_) | ExprKind::Argument(_))
             }
             _ => false,
@@ -222,6 +201,10 @@ impl Lowering<'_> {
                 "assign a `let mut` local, a part of a tuple, or an element: `c[[row, column]] = x;`",
             );
             return None;
+        }
+        if let ExprKind::Local(local) = self.kernel.exprs[place.0 as usize].kind {
+            let shape = self.shape_of(value);
+            self.shaped(local, shape);
         }
         Some(StatementKind::Assign { place, op, value })
     }
@@ -253,9 +236,14 @@ impl Lowering<'_> {
             Pat::Type(typed) => (&*typed.pat, self.annotation(&typed.ty)),
             other => (other, Annotation::Any),
         };
+        let written = match &node.pat {
+            Pat::Type(typed) => self.shape_of_type(&typed.ty),
+            _ => Shape::Other,
+        };
         let Some(init) = &node.init else {
             let declared = self.declare(place, pat, ty)?;
             if let StatementKind::Declare { local, .. } = declared.kind {
+                self.shaped(local, written);
                 self.kernel.locals[local.0 as usize].left = left;
             }
             return Some(declared);
@@ -271,6 +259,9 @@ impl Lowering<'_> {
         let pattern = self.pattern(pat);
         let references = self.references_in(value);
         self.refer_like(&pattern, &references);
+        self.shape_like(&pattern, &written);
+        let shape = self.shape_of(value);
+        self.shape_like(&pattern, &shape);
         Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: false }))
     }
 
@@ -294,6 +285,9 @@ impl Lowering<'_> {
             }
             Type::Array(array) => Annotation::Array(Box::new(self.annotation(&array.elem))),
             Type::Path(path) if path.qself.is_none() => {
+                if let Some(number) = self.struct_at(&path.path) {
+                    return self.structs.all[number as usize].annotation.clone();
+                }
                 let first = path.path.segments.first().map(|segment| segment.ident.to_string());
                 let first = first.unwrap_or_default();
                 if !OPAQUE.contains(&first.as_str()) && !self.generics.iter().any(|known| *known == first) {
@@ -313,29 +307,6 @@ impl Lowering<'_> {
             self.use_type(ty);
         }
         found
-    }
-
-    /// Binds the names of a pattern from here on.
-    pub(super) fn pattern(&mut self, pat: &Pat) -> Pattern {
-        match pat {
-            Pat::Wild(_) => Pattern::Wildcard,
-            Pat::Paren(inner) => self.pattern(&inner.pat),
-            Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => {
-                Pattern::Local(self.bind(&ident.ident, ident.mutability.is_some()))
-            }
-            Pat::Tuple(tuple) => Pattern::Tuple(tuple.elems.iter().map(|part| self.pattern(part)).collect()),
-            // `let [a, b] = pair;`
-            Pat::Slice(slice) if !slice.elems.iter().any(|part| matches!(part, Pat::Rest(_))) => {
-                Pattern::Tuple(slice.elems.iter().map(|part| self.pattern(part)).collect())
-            }
-            // `for &x in &all`: numbers are copied.
-            Pat::Reference(inner) if inner.mutability.is_none() => self.pattern(&inner.pat),
-            other => {
-                let (what, help) = refuse::pattern(other);
-                self.errors.push(Place::of(other), format!("the kernel language does not have {what}"), help);
-                Pattern::Wildcard
-            }
-        }
     }
 
     /// Binds a local from here on.
@@ -363,20 +334,6 @@ impl Lowering<'_> {
             format!("`{text}` is {taken} and cannot be bound again"),
             "choose another name",
         );
-    }
-
-    fn constant(&mut self, item: &ItemConst) -> Option<Statement> {
-        self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
-        let place = Place { start: item.const_token.span, end: item.semi_token.span };
-        self.free(&item.ident);
-        let ty = self.annotation(&item.ty);
-        let site = std::mem::replace(&mut self.site, Site::Constant);
-        let value = self.expr(&item.expr);
-        self.site = site;
-        let local = self.local(&item.ident, false);
-        self.scopes.bind(item.ident.unraw().to_string(), Binding::Constant(local));
-        let pattern = Pattern::Local(local);
-        Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: true }))
     }
 
     fn for_loop(&mut self, place: Place, node: &ExprForLoop) -> Vec<Statement> {

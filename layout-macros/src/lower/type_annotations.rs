@@ -24,13 +24,18 @@ pub(super) enum Ty {
     Other,
 }
 
-/// The type that is written, in a function with these generics.
-pub(super) fn written(ty: &Type, types: &[Ident], generics: Option<&Generics>) -> Ty {
+/// The type that is written, in a function with these generics. `structs` are tuples.
+pub(super) fn written(
+    ty: &Type,
+    types: &[Ident],
+    generics: Option<&Generics>,
+    structs: &dyn Fn(&Ident) -> Option<Ty>,
+) -> Ty {
     let own = |name: &Ident| {
         let parameters = generics.into_iter().flat_map(|generics| generics.type_params());
         parameters.into_iter().find(|own| own.ident == *name)
     };
-    let inner = |ty: &Type| written(ty, types, generics);
+    let inner = |ty: &Type| written(ty, types, generics, structs);
     match ty {
         Type::Group(group) => inner(&group.elem),
         Type::Paren(paren) => inner(&paren.elem),
@@ -44,7 +49,9 @@ pub(super) fn written(ty: &Type, types: &[Ident], generics: Option<&Generics>) -
                 return match own(name) {
                     // `F: Fn(f32) -> f32`
                     Some(own) => called(own.bounds.iter(), &inner),
-                    None => type_ref(ty, types).map_or(Ty::Other, Ty::Number),
+                    None => {
+                        structs(name).unwrap_or_else(|| type_ref(ty, types).map_or(Ty::Other, Ty::Number))
+                    }
                 };
             }
             let Some(last) = path.path.segments.last() else { return Ty::Other };

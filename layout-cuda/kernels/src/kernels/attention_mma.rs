@@ -124,9 +124,12 @@ mod kernels {
             }
         }
         sum[[h]] = total;
-        for i in unroll(0..DV / 8) {
-            for e in unroll(0..2) {
-                sums[[h / 2, 4 * i + 2 * (h % 2) + e]] *= worth;
+        // Most blocks raise no maximum of a warp's rows.
+        if any(worth < 1.0) {
+            for i in unroll(0..DV / 8) {
+                for e in unroll(0..2) {
+                    sums[[h / 2, 4 * i + 2 * (h % 2) + e]] *= worth;
+                }
             }
         }
     }

@@ -187,7 +187,10 @@ impl<'c> Words<'c> {
         let help = match whole.is_empty() {
             true => guard,
             false => {
-                format!("promise whole tiles: `require({})`; or, of a single element, {guard}", whole.join(", "))
+                format!(
+                    "promise whole tiles: `require({})`; or, of a single element, {guard}",
+                    whole.join(", ")
+                )
             }
         };
         (format!("{} {verb}", texts.join(", ")), help)

@@ -359,7 +359,11 @@ impl Evaluator<'_> {
                 StaticValue::Barriers(place, count)
             }
             StaticValue::Tuple(parts) => {
-                StaticValue::Tuple(parts.into_iter().map(|part| self.hold(name, part, origin)).collect())
+                let held = parts.into_iter().map(|part| match self.has_name(&part) {
+                    true => part,
+                    false => self.hold(name, part, origin),
+                });
+                StaticValue::Tuple(held.collect())
             }
             StaticValue::Array(parts) => {
                 // Coordinates and sizes: an index among them needs a name only where it may change.
@@ -379,6 +383,11 @@ impl Evaluator<'_> {
             | StaticValue::Borrowed(_)
             | StaticValue::Unknown => value,
         }
+    }
+
+    /// Whether a part of a tuple has a name of its own, which the tuple's does not replace.
+    pub(super) fn has_name(&self, part: &StaticValue) -> bool {
+        matches!(part, StaticValue::Barriers(place, _) if self.tables.places[place.0 as usize].name != "mbarriers")
     }
 
     /// The statements and the value of a block.

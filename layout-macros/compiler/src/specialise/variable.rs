@@ -58,7 +58,11 @@ impl Evaluator<'_> {
             StaticValue::Array(parts) => self.array_binding(id, parts),
             StaticValue::Borrowed(binding) => *binding,
             StaticValue::Tuple(parts) => {
-                Binding::Tuple(parts.into_iter().map(|part| self.binding(id, true, part)).collect())
+                let bind = |part| match self.has_name(&part) {
+                    true => Binding::Value(part),
+                    false => self.binding(id, true, part),
+                };
+                Binding::Tuple(parts.into_iter().map(bind).collect())
             }
             other => Binding::Value(self.hold(&local.name, other, local.origin)),
         }
