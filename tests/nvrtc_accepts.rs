@@ -121,6 +121,8 @@ fn accepted(Job { name, text, arch, flags }: &Job) {
     .iter()
     .any(|set| name.starts_with(set));
     let known = if is_full { 4 } else { known };
+    // Two tiles of 16 queries of 128 elements fill the registers of a warp: see `Attention::set_of_warps`.
+    let known = if name.starts_with("attention_mma_") { 160 } else { known };
     assert!(cost.spills <= known, "{name} for {arch}: {cost:?}; {}", of_ptxas());
     // CUDA's own reduction of a large angle keeps its words on the stack.
     let angles = ["sinf(", "cosf(", "tanf(", "sin(", "cos(", "tan("].iter().any(|call| text.contains(call));

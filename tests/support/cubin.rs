@@ -87,17 +87,17 @@ impl Cost {
 
 /// Asserts that a kernel's set becomes a CUBIN of Hopper without a slow path, a spill or a stack.
 pub fn becomes_fast_code(kernel: &Kernel, set: &ParamSet) {
-    becomes_fast_code_of(kernel, set, "sm_90a");
+    becomes_fast_code_of(kernel, set, "sm_90a", 0);
 }
 
-/// The same for another architecture.
+/// The same for another architecture, with at most so many bytes spilled.
 ///
 /// # Panics
 /// As [`becomes_fast_code`].
-pub fn becomes_fast_code_of(kernel: &Kernel, set: &ParamSet, arch: &str) {
+pub fn becomes_fast_code_of(kernel: &Kernel, set: &ParamSet, arch: &str, spilled: u32) {
     let checked = compile(kernel, &kernel.choose(set, &[]).expect("its parameters"), Promises::USUAL);
     let source = emit(&checked.expect("a set of the kernel"));
     let cost = Cost::of(&source.entry, &source.text, arch, source.flags);
-    let is_fast = cost.slow.is_empty() && cost.spills + cost.stack == 0;
+    let is_fast = cost.slow.is_empty() && cost.spills.max(cost.stack) <= spilled;
     assert!(is_fast, "{} {}: {cost:?}", kernel.name, set.key());
 }
