@@ -70,7 +70,7 @@ const ADVICE: [(&[&str], &str); 26] = [
     (&["arange"], "each thread has an element of its own, `thread_idx.x`; a loop is `for i in 0..n`"),
     (&["sigmoid", "silu", "swish"], "a sigmoid is `1.0 / (1.0 + (-x).exp())`"),
     (&["relu", "leaky_relu", "clip"], "bounds are `x.max(0.0)`, `x.min(1.0)`, `x.clamp(0.0, 1.0)`"),
-    (&["sqr", "square", "cbrt"], "a power is `x * x`, `x.powi(3)`, `x.powf(1.0 / 3.0)`"),
+    (&["sqr", "square"], "a power is `x * x`, `x.powi(3)`"),
     (
         &["erf", "erfc", "gelu"],
         "there is no `erf`: GELU by its hyperbolic tangent is `0.5 * x * (1.0 + (0.797_884_56 * (x + 0.044_715 * x * x * x)).tanh())`",
