@@ -80,7 +80,7 @@ fn numbers_of_a_launch_are_arguments_too() {
 #[test]
 fn what_else_an_entry_names_is_said() {
     all(&[
-        ("grid = [count]", "u32", 9, 7, "arguments of type `usize` or `isize`"),
+        ("grid = [count]", "u32", 9, 7, "make it an index, `count: usize`"),
         ("grid = [count]", "f32", 9, 7, "`count` has no value in the attribute"),
         ("grid = [x]", "usize", 9, 7, "`x` has no value in the attribute"),
         ("grid = [1], filter(count > 1)", "usize", 9, 7, "`count` is known at launch"),
