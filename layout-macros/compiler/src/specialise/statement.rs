@@ -574,7 +574,8 @@ impl Evaluator<'_> {
             }
         };
         let rounds = self.tables.atoms.div_ceil(&span, stride);
-        self.index(origin, rounds)
+        let rounds = self.index(origin, rounds)?;
+        Ok(if is_far { self.tables.atoms.natural(&rounds) } else { rounds })
     }
 
     /// An end of a loop's range; of an element type where the other end is of one.
