@@ -49,7 +49,7 @@ pub fn smallest() -> Vec<Case> {
         forward(&[[40, 150, 1]]).at(&of(64, 64), &packed(true)),
         // There is no room for O beside, and products and weights are not computed at once.
         forward(&[[130, 100, 1]]).at(&of(256, 48), &EVERY),
-        Case::new(&attention_mma::DEFINITION, vec![[130, 100, 2]], forward_by_warps)
+        Case::new(&attention_mma::DEFINITION, vec![[130, 100, 2], [70, 0, 1]], forward_by_warps)
             .at(&of_warps(64, 1), &EVERY),
         Case::new(&attention_mma::DEFINITION, vec![[70, 100, 1]], forward_by_warps)
             .at(&of_warps(32, 2), &packed(true)),

@@ -32,7 +32,6 @@ mod kernels {
                 row_major([THREADS * 8 / W, W / 8]),
             );
         }
-        async_copy_commit_group();
     }
 
     /// The scores of a warp's queries and a block of keys.
