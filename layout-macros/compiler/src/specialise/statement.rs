@@ -279,44 +279,13 @@ impl Evaluator<'_> {
         body: &Block,
         origin: Origin,
     ) -> Outcome<()> {
-        let bounds: Vec<ExprId> = [Some(start), Some(end), step].into_iter().flatten().collect();
         // The element type of a range such as `0..n` with an `n` of type i32.
         let mut of = None;
+        let header = self.header((start, end, closed, step), unroll, &mut of, origin);
         // A step that is known at launch: the loop counts rounds.
-        let mut stride = None;
-        let header = self.exprs(&bounds).and_then(|bounds| {
-            let mut bounds = bounds.into_iter();
-            let mut next = || bounds.next().unwrap_or(StaticValue::Unknown);
-            let (s, e) = (next(), next());
-            if let (StaticValue::Scalar(_, elem), _) | (_, StaticValue::Scalar(_, elem)) = (&s, &e)
-                && elem.is_integer()
-            {
-                of = Some(*elem);
-            }
-            let s = self.bound(s, of, origin)?;
-            let e = self.bound(e, of, origin)?;
-            let e = match closed {
-                true => {
-                    let behind = self.index(origin, e.plus(1))?;
-                    self.tables.atoms.wrapped(behind)
-                }
-                false => e,
-            };
-            let step = match step.map(|_| next()) {
-                None => 1,
-                Some(step) => {
-                    let (step, of_the_launch) = self.step(step, unroll, origin)?;
-                    stride = of_the_launch;
-                    step
-                }
-            };
-            if unroll {
-                self.few_rounds(&s, &e, step, origin)?;
-            }
-            Ok((s, e, step))
-        });
+        let mut stride = header.as_ref().ok().and_then(|header| header.3.clone());
         let (first, last, step) = match &header {
-            Ok((s, e, step)) => (s.clone(), e.clone(), *step),
+            Ok((s, e, step, _)) => (s.clone(), e.clone(), *step),
             // The body is still evaluated, for its own errors.
             Err(Failed) => (Index::constant(0), Index::constant(1), 1),
         };
@@ -388,6 +357,42 @@ impl Evaluator<'_> {
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
         Ok(())
+    }
+
+    /// The ends of a range, its step, and a step that is known at launch.
+    fn header(
+        &mut self,
+        (start, end, closed, step): (ExprId, ExprId, bool, Option<ExprId>),
+        unroll: bool,
+        of: &mut Option<Elem>,
+        origin: Origin,
+    ) -> Outcome<(Index, Index, i64, Option<Index>)> {
+        let bounds: Vec<ExprId> = [Some(start), Some(end), step].into_iter().flatten().collect();
+        let mut bounds = self.exprs(&bounds)?.into_iter();
+        let mut next = || bounds.next().unwrap_or(StaticValue::Unknown);
+        let (s, e) = (next(), next());
+        if let (StaticValue::Scalar(_, elem), _) | (_, StaticValue::Scalar(_, elem)) = (&s, &e)
+            && elem.is_integer()
+        {
+            *of = Some(*elem);
+        }
+        let s = self.bound(s, *of, origin)?;
+        let e = self.bound(e, *of, origin)?;
+        let e = match closed {
+            true => {
+                let behind = self.index(origin, e.plus(1))?;
+                self.tables.atoms.wrapped(behind)
+            }
+            false => e,
+        };
+        let (step, stride) = match step.map(|_| next()) {
+            None => (1, None),
+            Some(step) => self.step(step, unroll, origin)?,
+        };
+        if unroll {
+            self.few_rounds(&s, &e, step, origin)?;
+        }
+        Ok((s, e, step, stride))
     }
 
     /// The body of a loop that stays one.
@@ -575,7 +580,9 @@ impl Evaluator<'_> {
         };
         let rounds = self.tables.atoms.div_ceil(&span, stride);
         let rounds = self.index(origin, rounds)?;
-        Ok(if is_far { self.tables.atoms.natural(&rounds) } else { rounds })
+        // Added to, a quotient is a number with a sign: of that many rounds it is none.
+        let atoms = &mut self.tables.atoms;
+        Ok(if atoms.range(&rounds).beyond_i64() { atoms.natural(&rounds) } else { rounds })
     }
 
     /// An end of a loop's range; of an element type where the other end is of one.
