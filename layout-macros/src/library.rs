@@ -18,11 +18,10 @@ pub fn with_library(kernel: &ItemFn) -> Cow<'_, ItemFn> {
     }
     let named = |statement: &Stmt| match statement {
         Stmt::Item(Item::Fn(own)) => Some(own.sig.ident.clone()),
-        Stmt::Item(Item::Struct(own)) => Some(own.ident.clone()),
         _ => None,
     };
     let names: Vec<_> = kernel.block.stmts.iter().filter_map(named).collect();
-    let own = |item: &Item| Shared::of(item).is_some_and(|shared| names.contains(shared.name));
+    let own = |item: &Item| matches!(item, Item::Fn(function) if names.contains(&function.sig.ident));
     let files = LIBRARY.iter().filter_map(|text| syn::parse_file(text).ok());
     let items: Vec<Item> = files.flat_map(|file| file.items).collect();
     let shared: Vec<Shared<'_>> = items.iter().filter(|item| !own(item)).filter_map(Shared::of).collect();
@@ -39,8 +38,8 @@ fn names_one(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|tree| match tree {
         TokenTree::Group(group) => names_one(group.stream()),
         TokenTree::Ident(word) => {
-            let heads = [format!("\npub fn {}(", word.unraw()), format!("\npub struct {} ", word.unraw())];
-            LIBRARY.iter().any(|text| heads.iter().any(|head| text.contains(head)))
+            let head = format!("\npub fn {}(", word.unraw());
+            LIBRARY.iter().any(|text| text.contains(&head))
         }
         TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
