@@ -3,32 +3,15 @@
 //! Law: every tensor has the value that the same sequence gives in order, whatever streams did it. The seed is printed;
 //! `SEQUENCES_SEED` repeats it, and `SEQUENCES` says how many.
 
+mod spin;
+
 use layout_cuda::graph::Graph;
-use layout_cuda::{Device, Result, Stream, Tensor, tiled_kernel};
+use layout_cuda::{Device, Result, Stream, Tensor};
+use spin::late;
 use std::time::SystemTime;
 
 /// Elements of a tensor.
 const N: usize = 2048;
-
-/// `y = x + 1` after so many steps, which what is read depends on.
-#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
-fn plus_one<const N: usize>(
-    x: &LayoutTensor<f32, RowMajor<N>>,
-    y: &mut LayoutTensor<f32, RowMajor<N>>,
-    steps: usize,
-) {
-    let mut spun = 1.0f32;
-    let mut step = 0usize;
-    while step < steps {
-        spun = spun * 0.5 + 1.0;
-        step += 1;
-    }
-    let i = 32 * block_idx.x + thread_idx.x;
-    let from = if spun > 0.0 { i } else { 0 };
-    if i < N && from < N {
-        y[[i]] = x[[from]] + 1.0;
-    }
-}
 
 type Vector = Tensor<f32, 1>;
 
@@ -88,7 +71,7 @@ impl Sequence {
                 let (own, value) = (self.device.new_stream()?, self.below(1000) as f32);
                 let state = [own.upload(&[value; N], [N])?, own.upload(&[0.0; N], [N])?];
                 let chain =
-                    move |stream: &Stream, [x, y]: &mut [Vector; 2]| plus_one::launch(stream, x, y, steps);
+                    move |stream: &Stream, [x, y]: &mut [Vector; 2]| late::launch(stream, x, y, steps);
                 // SAFETY: the tensors are the graph's own, and stay in it.
                 let graph = unsafe { Graph::record(&own, state, chain) }?;
                 self.graphs.push((graph, [value, f32::NAN]));
@@ -102,7 +85,7 @@ impl Sequence {
                 if count > 0 {
                     // What a replay reads is written by another stream.
                     let (tensor, from) = &self.tensors[0];
-                    plus_one::launch(&stream, tensor, &mut graph.state_mut()[0], steps)?;
+                    late::launch(&stream, tensor, &mut graph.state_mut()[0], steps)?;
                     values[0] = from + 1.0;
                 }
                 same(&stream.download(&graph.state()[1])?, value + 1.0, "a replay");
@@ -119,7 +102,7 @@ impl Sequence {
                 let (mut to, _) = self.tensors.swap_remove(place);
                 let place = self.below(count - 1);
                 let (from, value) = &self.tensors[place];
-                plus_one::launch(&stream, from, &mut to, steps)?;
+                late::launch(&stream, from, &mut to, steps)?;
                 let value = value + 1.0;
                 self.tensors.push((to, value));
             }

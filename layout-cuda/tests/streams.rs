@@ -3,8 +3,11 @@
 //!
 //! Law: a late kernel reads what was there when it was launched, and what it writes is there for whoever comes after.
 
+mod spin;
+
 use layout_cuda::graph::Graph;
-use layout_cuda::{Device, Stream, Tensor, tiled_kernel};
+use layout_cuda::{Device, Stream, Tensor};
+use spin::late;
 use std::time::Instant;
 
 /// Steps of a spin: some 50 ms at 1.7 GHz.
@@ -14,26 +17,6 @@ const LATE: usize = 20_000_000;
 const N: usize = 1 << 16;
 
 type Vector = Tensor<f32, 1>;
-
-/// `y = x + 1` after so many steps, which the address of `x` depends on.
-#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
-fn late<const N: usize>(
-    x: &LayoutTensor<f32, RowMajor<N>>,
-    y: &mut LayoutTensor<f32, RowMajor<N>>,
-    steps: usize,
-) {
-    let mut spun = 1.0f32;
-    let mut step = 0usize;
-    while step < steps {
-        spun = spun * 0.5 + 1.0;
-        step += 1;
-    }
-    let i = 32 * block_idx.x + thread_idx.x;
-    let from = if spun > 0.0 { i } else { 0 };
-    if i < N && from < N {
-        y[[i]] = x[[from]] + 1.0;
-    }
-}
 
 /// The first GPU; without one it says so, and fails under `REQUIRE_GPU=1`.
 fn gpu() -> Option<Device> {
