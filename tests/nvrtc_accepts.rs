@@ -113,7 +113,7 @@ fn accepted(Job { name, text, arch, flags }: &Job) {
     // Offsets of 64 bits in the scan of more than 2^31 elements: two registers too many for sm_80, by name and number, for
     // the ptxas of NVRTC 13.0.88.
     let known = if name.starts_with("scan_") && name.contains("_wide") && arch == "sm_80" { 8 } else { 0 };
-    // One register too many, likewise, in two sets of rows that begin anywhere: 32 and 48 elements a thread.
+    // One register too many, for the same ptxas, in two sets of rows that begin anywhere: 32 and 48 elements a thread.
     let is_full = [
         "layer_norm_GROUP32_ROUNDS8_ODDtrue",
         "layer_norm_in_parts_PARTS16_THREADS512_ROUNDS12_ROWS1_KEPTfalse_ODDtrue_if",

@@ -244,7 +244,7 @@ pub trait Number: Copy {
         device_only()
     }
 
-    /// The bits that are one in some lane of the warp, in every lane, likewise.
+    /// The bits that are one in some lane of the warp, in every lane.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -262,7 +262,7 @@ pub trait Number: Copy {
         device_only()
     }
 
-    /// The bits that are one in an odd number of the warp's lanes, in every lane, likewise.
+    /// The bits that are one in an odd number of the warp's lanes, in every lane.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
