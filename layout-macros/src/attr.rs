@@ -11,7 +11,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{BinOp, Expr, ExprLit, Lit, Token, UnOp};
+use syn::{BinOp, Expr, Lit, LitInt, Stmt, Token, UnOp};
 
 /// The lower-case entries, for messages.
 const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `fast_math`, `cooperative`, `deny(..)`, `filter(..)`, `require(..)` and `variant_if(..)`";
@@ -49,7 +49,7 @@ pub struct Attribute {
     /// `cluster = [..]`
     pub cluster: Option<(Ident, Vec<Expr>)>,
     /// `arch = ".."`
-    pub arch: Option<(Ident, Arch)>,
+    pub arch: Option<(Ident, Expr)>,
     /// `min_blocks = n`
     pub min_blocks: Option<(Ident, Expr)>,
     /// `opt_level = n`
@@ -137,25 +137,9 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
         ("opt_level", _, Some(value)) => once(&mut attribute.opt_level, name, value, errors),
         ("fast_math", _, Some(value)) => once(&mut attribute.fast_math, name, value, errors),
         ("cooperative", _, Some(value)) => once(&mut attribute.cooperative, name, value, errors),
-        ("arch", _, Some(value)) => {
-            let text = match ungroup(&value) {
-                Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-                _ => None,
-            };
-            let known =
-                text.as_ref().and_then(|text| text.parse().ok()).filter(|arch: &Arch| arch.is_known());
-            match (text, known) {
-                (_, Some(arch)) => once(&mut attribute.arch, name, arch, errors),
-                (Some(text), None) if text.starts_with("sm_") => errors.push(
-                    Place::of_expr(&value),
-                    format!("`{text}` is no architecture that is known here"),
-                    format!("they are {}", Arch::list()),
-                ),
-                _ => errors.push(
-                    Place::of_expr(&value),
-                    "an architecture is a string such as \"sm_80\" or \"sm_90a\"",
-                    "write `arch = \"sm_90a\"`, or leave it out for sm_80 and later",
-                ),
+        ("arch", _, Some(mut value)) => {
+            if architecture(&mut value, errors) {
+                once(&mut attribute.arch, name, value, errors);
             }
         }
         (text, _, Some(value)) if is_parameter(text) => parameter(attribute, name, &value, errors),
@@ -194,6 +178,49 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
         }
     }
     Ok(())
+}
+
+/// Replaces the names of architectures by their codes, also in the branches of an `if` over parameters; whether all are known.
+fn architecture(value: &mut Expr, errors: &mut Errors) -> bool {
+    let place = Place::of_expr(value);
+    match value {
+        Expr::Group(group) => return architecture(&mut group.expr, errors),
+        Expr::If(node) => {
+            let last = match node.then_branch.stmts.as_mut_slice() {
+                [Stmt::Expr(one, None)] => Some(one),
+                _ => None,
+            };
+            if let (Some(one), Some((_, other))) = (last, &mut node.else_branch) {
+                return architecture(one, errors) & architecture(other, errors);
+            }
+        }
+        Expr::Block(block) => {
+            if let [Stmt::Expr(one, None)] = block.block.stmts.as_mut_slice() {
+                return architecture(one, errors);
+            }
+        }
+        Expr::Lit(literal) => {
+            if let Lit::Str(text) = &literal.lit {
+                let (text, span) = (text.value(), text.span());
+                if let Some(arch) = text.parse().ok().filter(|arch: &Arch| arch.is_known()) {
+                    literal.lit = Lit::Int(LitInt::new(&arch.code().to_string(), span));
+                    return true;
+                }
+                if text.starts_with("sm_") {
+                    let message = format!("`{text}` is no architecture that is known here");
+                    errors.push(place, message, format!("they are {}", Arch::list()));
+                    return false;
+                }
+            }
+        }
+        _ => {}
+    }
+    errors.push(
+        place,
+        "an architecture is a string such as \"sm_80\" or \"sm_90a\", or an `if` over parameters that gives one",
+        "write `arch = \"sm_90a\"`, or leave it out for sm_80 and later",
+    );
+    false
 }
 
 /// `narrowed, masked, synchronous`
@@ -409,6 +436,8 @@ mod tests {
             ("arch = \"sm_90ab\"", "`sm_90ab` is no architecture"),
             ("arch = \"sm_999\"", "`sm_999` is no architecture"),
             ("arch = \"sm_80a\"", "`sm_80a` is no architecture"),
+            ("arch = if BM > 8 { \"sm_80\" } else { \"sm_80a\" }", "`sm_80a` is no architecture"),
+            ("arch = if BM > 8 { \"sm_80\" }", "an architecture is a string"),
             ("filter = 1", "`filter` is not a value"),
             ("require = 1", "`require` is not a value"),
             ("BM = 9223372036854775807 + 1", "a parameter's value is an integer"),

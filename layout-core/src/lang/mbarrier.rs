@@ -65,7 +65,8 @@ pub struct Mbarrier(());
 
 /// `count` barriers in shared memory, initialised by the block's first threads. A phase of one ends after `arrivals`
 /// arrivals, and after the bytes that it was announced. A [`barrier`](super::barrier) must be between this and their
-/// use; without one the kernel is refused.
+/// use; without one the kernel is refused. Zero barriers are none: `mbarriers(if TMA { 2 } else { 0 }, 1)` is for a kernel that uses
+/// them under `if TMA`.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

@@ -183,6 +183,17 @@ impl Arch {
     /// Hopper, as of an H100 or an H200.
     pub const SM_90A: Arch = Arch { number: 90, features: Features::Specific };
 
+    /// The number that stands for it in an expression of the attribute: `arch = if TMA { "sm_90a" } else { "sm_80" }` is one of numbers.
+    pub fn code(self) -> u64 {
+        u64::from(self.number) * 4 + self.features as u64
+    }
+
+    /// The architecture of such a number, if it is known.
+    pub fn from_code(code: u64) -> Option<Arch> {
+        let features = *[Features::Common, Features::Family, Features::Specific].get((code % 4) as usize)?;
+        Some(Arch { number: u32::try_from(code / 4).ok()?, features }).filter(|arch| arch.is_known())
+    }
+
     /// The architecture whose code uses all that a device of this compute capability has: `sm_90a` for (9, 0), whose
     /// warpgroup instructions no other device has, `sm_80` for (8, 0).
     pub const fn of(major: u32, minor: u32) -> Arch {

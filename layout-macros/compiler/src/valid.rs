@@ -16,8 +16,9 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
         && kernel.grid.iter().all(|grid| all(grid))
         && all(&kernel.cluster)
         && kernel
-            .min_blocks
+            .arch
             .iter()
+            .chain(&kernel.min_blocks)
             .chain(&kernel.opt_level)
             .chain(&kernel.fast_math)
             .chain(&kernel.cooperative)

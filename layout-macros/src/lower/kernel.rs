@@ -36,7 +36,7 @@ pub fn lower(
         block: vec![],
         grid: None,
         cluster: vec![],
-        arch: attribute.arch.as_ref().map(|(_, arch)| *arch),
+        arch: None,
         min_blocks: None,
         opt_level: None,
         fast_math: None,
@@ -291,6 +291,9 @@ impl Lowering<'_> {
         self.at_launch = false;
         if let Some((_, axes)) = &attribute.cluster {
             self.kernel.cluster = self.exprs(axes);
+        }
+        if let Some((_, value)) = &attribute.arch {
+            self.kernel.arch = Some(self.expr(value));
         }
         if let Some((_, value)) = &attribute.min_blocks {
             self.kernel.min_blocks = Some(self.expr(value));

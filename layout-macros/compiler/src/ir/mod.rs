@@ -18,7 +18,6 @@ pub use deny::RemarkKind;
 pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
 pub use statement::{Annotation, Block, Pattern, Statement, StatementKind};
 
-use super::arch::Arch;
 use super::origin::{Origin, Position};
 use super::params::ParamValue;
 use super::wire::wire;
@@ -53,8 +52,8 @@ wire! {
         pub grid: Option<Vec<ExprId>>,
         /// `cluster = [x, y, z]`: blocks of a cluster; empty for none.
         pub cluster: Vec<ExprId>,
-        /// `arch = "sm_90a"`: the only architecture the kernel is for.
-        pub arch: Option<Arch>,
+        /// `arch = "sm_90a"`: the architecture the kernel is for, by its [code](super::arch::Arch::code).
+        pub arch: Option<ExprId>,
         /// `min_blocks = n`: blocks that an SM must be able to hold.
         pub min_blocks: Option<ExprId>,
         /// `opt_level = n`: how hard ptxas optimises.

@@ -224,8 +224,12 @@ impl Evaluator<'_> {
     ) -> Outcome<StaticValue> {
         let count = self.number(count, 1024, "the number of mbarriers", origin)?;
         let arrivals = self.number(arrivals, (1 << 20) - 1, "the arrivals of a phase", origin)?;
-        if count == 0 || arrivals == 0 {
+        if arrivals == 0 {
             return self.fail(origin, format!("{count} mbarriers of {arrivals} arrivals"));
+        }
+        if count == 0 {
+            // No place: `at` refuses them.
+            return Ok(StaticValue::Barriers(PlaceId(u32::MAX), 0));
         }
         let place = PlaceId(self.tables.places.len() as u32);
         let space = self.shared_memory(u64::from(count) * 8, 8, origin)?;
@@ -285,6 +289,10 @@ impl Evaluator<'_> {
             );
         };
         let index = self.expect_index(at, origin)?;
+        if count == 0 {
+            let help = "under a condition over parameters, make them and name them under the same one";
+            return self.fail_help(origin, "an element of `mbarriers(0, ..)`, which are none", help);
+        }
         let range = self.tables.atoms.range(&index);
         if !self.is_within(&index, count) {
             if self.require_below(&index, count) {

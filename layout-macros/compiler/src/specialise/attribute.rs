@@ -37,6 +37,10 @@ impl Evaluator<'_> {
     /// The head, the plan as far as it is known before the body, and the facts that hold everywhere.
     pub(super) fn attribute(&mut self) -> Outcome<(Head, LaunchPlan, Vec<Comparison>)> {
         let kernel = self.kernel;
+        if let Some(id) = kernel.arch {
+            let arch = self.architecture(id)?;
+            (self.arch, self.shared_limit) = (Some(arch), arch.shared_bytes());
+        }
         let promised: Vec<ExprId> = match self.promises.variant_if {
             Some(number) => kernel.variant_if.get(number as usize).cloned().unwrap_or_default(),
             None => Vec::new(),
@@ -96,11 +100,11 @@ impl Evaluator<'_> {
         }
         if let (Some(id), Some([blocks])) = (kernel.min_blocks, min_blocks.as_deref()) {
             let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
-            let most_of = kernel.arch.map_or(Arch::MOST_OF_A_MULTIPROCESSOR, Arch::of_a_multiprocessor);
+            let most_of = self.arch.map_or(Arch::MOST_OF_A_MULTIPROCESSOR, Arch::of_a_multiprocessor);
             let [most_threads, most_blocks] = most_of.map(u64::from);
             let most = (most_threads / threads.next_multiple_of(32).max(32)).min(most_blocks);
             if u64::from(*blocks) > most {
-                let of = kernel
+                let of = self
                     .arch
                     .map_or("a multiprocessor".to_owned(), |arch| format!("a multiprocessor of {arch}"));
                 return self.fail_help(
@@ -154,6 +158,21 @@ impl Evaluator<'_> {
         Ok((head, plan, facts))
     }
 
+    /// The architecture of `arch = ..` under this set of parameters.
+    fn architecture(&mut self, id: ExprId) -> Outcome<Arch> {
+        let origin = self.origin(id);
+        let datum = self.expr(id)?;
+        let code = self.expect_index(datum, origin)?.as_constant();
+        match code.and_then(|code| Arch::from_code(u64::try_from(code).ok()?)) {
+            Some(arch) => Ok(arch),
+            None => self.fail_help(
+                origin,
+                "`arch` is not known at compile time",
+                "it may depend on the parameters alone: `arch = if TMA { \"sm_90a\" } else { \"sm_80\" }`",
+            ),
+        }
+    }
+
     fn head(&self, min_blocks: Option<u32>, opt_level: Option<u32>, fast_math: bool) -> Head {
         let (kernel, promises) = (self.kernel, self.promises);
         let key = format!("{}{}", self.params.key(), self.promises.suffix());
@@ -165,7 +184,7 @@ impl Evaluator<'_> {
         // Variants that exist for what a promise leaves out lose what the promise is for.
         let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());
         let deny = if fast { kernel.deny.clone() } else { Vec::new() };
-        Head { entry, arch: kernel.arch, min_blocks, opt_level, fast_math, deny }
+        Head { entry, arch: self.arch, min_blocks, opt_level, fast_math, deny }
     }
 
     /// The extents of a cluster, no more blocks than the architecture's hardware runs as one.
@@ -177,7 +196,7 @@ impl Evaluator<'_> {
         self.needs("cluster", Feature::Clusters, origin)?;
         let blocks = extents.iter().fold(1u64, |blocks, extent| blocks.saturating_mul(u64::from(*extent)));
         // A kernel of clusters names its architecture.
-        let arch = kernel.arch.unwrap_or(Arch::SM_90);
+        let arch = self.arch.unwrap_or(Arch::SM_90);
         let most = arch.max_cluster();
         if blocks > u64::from(most) {
             return self.fail_help(

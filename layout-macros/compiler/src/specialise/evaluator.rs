@@ -7,7 +7,7 @@
 use super::datum::{Binding, StaticValue};
 use super::expression::leaves;
 use super::tile::{TileAccess, TileOperation};
-use crate::arch::Feature;
+use crate::arch::{Arch, Feature};
 use crate::elem::Elem;
 use crate::index::{Atom, Index, IndexOverflow, Range, VarId, Width};
 use crate::ir::{ExprId, Kernel, LocalId, TypeRef};
@@ -89,6 +89,8 @@ pub(super) struct Evaluator<'k> {
     pub kernel: &'k Kernel,
     pub params: &'k ParamSet,
     pub promises: Promises,
+    /// The architecture that the attribute names.
+    pub arch: Option<Arch>,
     pub tables: Tables,
     pub errors: Errors,
     /// The statement list being filled.
@@ -265,7 +267,7 @@ impl Evaluator<'_> {
     /// its conversions.
     pub(super) fn elem(&mut self, ty: TypeRef, origin: Origin) -> Outcome<Option<Elem>> {
         let elem = self.named_elem(ty, origin)?;
-        if let (Some(elem), Some(_)) = (elem, self.kernel.arch)
+        if let (Some(elem), Some(_)) = (elem, self.arch)
             && let Some(feature) = Feature::of(elem)
         {
             self.needs(elem.name(), feature, origin)?;

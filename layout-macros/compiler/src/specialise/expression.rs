@@ -355,7 +355,9 @@ impl Evaluator<'_> {
                 StaticValue::Barrier(BarrierAt { place, index })
             }
             StaticValue::Barriers(place, count) => {
-                self.tables.places[place.0 as usize].name = name.to_owned();
+                if let Some(own) = self.tables.places.get_mut(place.0 as usize) {
+                    own.name = name.to_owned();
+                }
                 StaticValue::Barriers(place, count)
             }
             StaticValue::Tuple(parts) => {
@@ -387,7 +389,7 @@ impl Evaluator<'_> {
 
     /// Whether a part of a tuple has a name of its own, which the tuple's does not replace.
     pub(super) fn has_name(&self, part: &StaticValue) -> bool {
-        matches!(part, StaticValue::Barriers(place, _) if self.tables.places[place.0 as usize].name != "mbarriers")
+        matches!(part, StaticValue::Barriers(place, _) if self.tables.places.get(place.0 as usize).is_none_or(|own| own.name != "mbarriers"))
     }
 
     /// The statements and the value of a block.

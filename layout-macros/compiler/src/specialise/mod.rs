@@ -151,6 +151,7 @@ fn evaluator<'k>(
         kernel,
         params,
         promises,
+        arch: None,
         tables: Tables {
             variables: Vec::new(),
             places: Vec::new(),
@@ -188,7 +189,7 @@ fn evaluator<'k>(
         cooperative: false,
         grid: None,
         shared_bytes: 0,
-        shared_limit: kernel.arch.map_or(Arch::MOST_SHARED_BYTES, Arch::shared_bytes),
+        shared_limit: Arch::MOST_SHARED_BYTES,
         unrolled: Vec::new(),
         unrolls: Vec::new(),
         captured: captured(kernel),

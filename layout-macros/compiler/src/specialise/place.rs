@@ -59,7 +59,7 @@ impl Evaluator<'_> {
         };
         let id = PlaceId(self.tables.places.len() as u32);
         // TMA takes multiples of 128, its swizzles of 1024.
-        let align = match (shared && self.kernel.arch.is_some(), swizzle) {
+        let align = match (shared && self.arch.is_some(), swizzle) {
             (true, Some(_)) => 1024,
             (true, None) => 128,
             (false, _) => 16,

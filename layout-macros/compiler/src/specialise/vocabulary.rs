@@ -23,7 +23,7 @@ pub(super) struct Call<'a> {
 impl Evaluator<'_> {
     /// Refuses what the kernel's architecture lacks; a kernel that names none is for sm_80 and later.
     pub(super) fn needs(&mut self, name: &str, feature: Feature, origin: Origin) -> Outcome<()> {
-        let arch = self.kernel.arch;
+        let arch = self.arch;
         if arch.unwrap_or(Arch::BASELINE).has(feature) {
             return Ok(());
         }
@@ -60,7 +60,9 @@ impl Evaluator<'_> {
         if self.host && !intrinsic.on_host() {
             return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
         }
-        if let Some(needed) = intrinsic.needs() {
+        // `mbarriers(0, ..)` are none, and need nothing.
+        let none = matches!((intrinsic, values.first()), (Intrinsic::Mbarriers, Some(StaticValue::Index(count))) if count.as_constant() == Some(0));
+        if let Some(needed) = intrinsic.needs().filter(|_| !none) {
             self.needs(name, needed, origin)?;
         }
         let call = Call { word: intrinsic, types, values, origin };
