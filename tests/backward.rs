@@ -3,10 +3,11 @@
 
 use layout_compiler::Definition;
 use layout_cuda::{Device, Elem, Element, Error, Options, ParamValue, Tensor, bf16, f16, testing};
-use layout_kernels::attention::{Attention, Mask, Packed, Score};
+use layout_kernels::attention::{Attention, Kernel, Mask, Packed, Score};
 use layout_kernels::backward::{Changes, Forward, Workspace};
 use layout_kernels::kernels::backward::{finish, of_keys, of_queries, prepare};
-use layout_tests::support::cubin::becomes_fast_code;
+use layout_kernels::kernels::backward_mma::{of_keys_mma, of_queries_mma};
+use layout_tests::support::cubin::{becomes_fast_code, becomes_fast_code_of};
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 use layout_tests::support::parallel::in_parallel;
@@ -28,6 +29,7 @@ struct Problem {
     score: Score,
     ends: Option<[&'static [i32]; 2]>,
     deterministic: bool,
+    kernel: Kernel,
 }
 
 const SMALL: Problem = Problem {
@@ -39,6 +41,7 @@ const SMALL: Problem = Problem {
     score: Score::Plain,
     ends: None,
     deterministic: false,
+    kernel: Kernel::Warpgroups,
 };
 
 /// A tensor as the host has it: batch, head, row, element.
@@ -267,9 +270,9 @@ impl Problem {
         let [q_ends, k_ends] = self.ends.unwrap_or([&[]; 2]).map(|ends| device.upload(ends, [ends.len()]));
         let (q_ends, k_ends) = (q_ends?, k_ends?);
         let packed = self.ends.map(|_| Packed { queries: &q_ends, keys: &k_ends, longest: m });
-        let deterministic = self.deterministic;
+        let Problem { mask, score, deterministic, kernel, .. } = *self;
         let what =
-            Attention { mask: self.mask, score: self.score, packed, deterministic, ..Attention::default() };
+            Attention { mask, score, packed, deterministic, kernel: Some(kernel), ..Attention::default() };
         {
             let of = Forward { q: &q.view(), k: &k.view(), v: &v.view(), o: &o.view(), logs: &logs };
             let (mut of_q, mut of_k, mut of_v) = (d_q.view_mut(), d_k.view_mut(), d_v.view_mut());
@@ -298,8 +301,13 @@ impl Problem {
         round: fn(f64) -> T,
     ) -> Result<(), Error> {
         let exact = self.exact(operands);
-        for device in devices() {
-            let found = self.run(&device, (operands, &exact), round)?;
+        // Of the kernels by warps the bits are the same in every run, asked for or not.
+        let kernels = [Kernel::Warpgroups, Kernel::Warps];
+        let kernels = &kernels[..if self.deterministic { 1 } else { 2 }];
+        let all =
+            devices().into_iter().flat_map(|device| kernels.iter().map(move |one| (device.clone(), *one)));
+        for (device, kernel) in all {
+            let found = Problem { kernel, ..*self }.run(&device, (operands, &exact), round)?;
             for (name, at) in ["dQ", "dK", "dV"].into_iter().zip(0..) {
                 let (wanted, sizes) = (&exact.changes[at], &exact.sizes[at]);
                 for (i, value) in found[at].iter().enumerate() {
@@ -308,7 +316,7 @@ impl Problem {
                         || value.is_nan() && wanted.all[i].is_nan();
                     assert!(
                         near,
-                        "{self:?}: {name} {i}: {value}, not {} within {}",
+                        "{kernel:?}, {self:?}: {name} {i}: {value}, not {} within {}",
                         wanted.all[i],
                         sizes.all[i] / 64.0
                     );
@@ -399,16 +407,21 @@ fn wrong_ends_reach_nothing_outside() -> Result<(), Error> {
 /// Orders of warps, blocks and asynchronous copies: no finding, and the same bits.
 #[test]
 fn every_order() -> Result<(), Error> {
-    for problem in
-        [Problem { rows: [140, 200], deterministic: true, ..SMALL }, Problem { heads: [1, 1], ..PACKED }]
-    {
+    let [long, packed] =
+        [Problem { rows: [140, 200], deterministic: true, ..SMALL }, Problem { heads: [1, 1], ..PACKED }];
+    let kernel = Kernel::Warps;
+    for problem in [long, packed, Problem { kernel, ..long }, Problem { kernel, ..packed }] {
         let operands = problem.operands(bf16::from_f64);
         let exact = problem.exact(&operands);
         let device = Device::simulator();
         let usual = problem.run(&device, (&operands, &exact), bf16::from_f64)?;
         let options = Options { schedules: 6, ..Options::default() };
-        let again = testing::replaced(&of_keys::DEFINITION, &of_keys::DEFINITION, options, || {
-            testing::replaced(&of_queries::DEFINITION, &of_queries::DEFINITION, options, || {
+        let [keys, queries] = match problem.kernel {
+            Kernel::Warpgroups => [&of_keys::DEFINITION, &of_queries::DEFINITION],
+            Kernel::Warps => [&of_keys_mma::DEFINITION, &of_queries_mma::DEFINITION],
+        };
+        let again = testing::replaced(keys, keys, options, || {
+            testing::replaced(queries, queries, options, || {
                 problem.run(&device, (&operands, &exact), bf16::from_f64)
             })
         })?;
@@ -423,6 +436,7 @@ fn every_order() -> Result<(), Error> {
 #[test]
 fn the_texts_become_cubins() {
     let of = |definition: &'static Definition| definition.kernel().expect("bytes of this version");
+    let device = Device::simulator();
     let [keys, queries, first, last] =
         [&of_keys::DEFINITION, &of_queries::DEFINITION, &prepare::DEFINITION, &finish::DEFINITION].map(of);
     let mut sets =
@@ -434,8 +448,10 @@ fn the_texts_become_cubins() {
             (Mask::Sliding(9), Score::Alibi),
         ] {
             let what = Attention { mask, score, ..Attention::default() };
-            sets.push((&keys, what.backward_set(Elem::Bf16, depth)));
-            let set = Attention { deterministic: true, ..what }.backward_set(Elem::Bf16, depth);
+            let [set, _] = what.backward_sets(&device, Elem::Bf16, depth);
+            sets.push((&keys, set));
+            let [set, _] =
+                Attention { deterministic: true, ..what }.backward_sets(&device, Elem::Bf16, depth);
             sets.extend([&keys, &queries].map(|kernel| (kernel, set.clone())));
             if depth == [128, 128] {
                 let packed = set.with("PACKED", ParamValue::Bool(true));
@@ -444,4 +460,24 @@ fn the_texts_become_cubins() {
         }
     }
     in_parallel(&sets, |(kernel, set)| becomes_fast_code(kernel, set));
+    let [keys, queries] = [&of_keys_mma::DEFINITION, &of_queries_mma::DEFINITION].map(of);
+    let mut sets = Vec::new();
+    for depth in [[32, 32], [64, 64], [96, 96], [128, 64], [128, 128]] {
+        for mask in [Mask::Every, Mask::Causal, Mask::Sliding(9)] {
+            for score in [Score::Plain, Score::SoftCap(1.0), Score::Alibi] {
+                let what = Attention { mask, score, kernel: Some(Kernel::Warps), ..Attention::default() };
+                let [of_k, of_q] = what.backward_sets(&device, Elem::Bf16, depth);
+                let packed = |set: &layout_cuda::ParamSet| set.clone().with("PACKED", ParamValue::Bool(true));
+                sets.extend([
+                    (&keys, packed(&of_k)),
+                    (&queries, packed(&of_q)),
+                    (&keys, of_k),
+                    (&queries, of_q),
+                ]);
+            }
+        }
+    }
+    for arch in ["sm_80", "sm_90a", "sm_120"] {
+        in_parallel(&sets, |(kernel, set)| becomes_fast_code_of(kernel, set, arch, 0));
+    }
 }

@@ -3,7 +3,7 @@
 
 use layout_compiler::{Definition, Kernel};
 use layout_cuda::{Device, Elem, Element, Error, Options, ParamSet, ParamValue, bf16, f16, testing};
-use layout_kernels::attention::{Mask, Score};
+use layout_kernels::attention::{Kernel as Attending, Mask, Score};
 use layout_kernels::decode::{Decoding, Workspace};
 use layout_kernels::kernels::decode::{combine, decode};
 use layout_tests::support::cubin::becomes_fast_code;
@@ -28,6 +28,7 @@ struct Problem {
     mask: Mask,
     score: Score,
     span: Option<usize>,
+    kernel: Attending,
 }
 
 #[derive(Clone)]
@@ -45,6 +46,7 @@ const USUAL: Problem = Problem {
     mask: Mask::Causal,
     score: Score::Plain,
     span: None,
+    kernel: Attending::Warpgroups,
 };
 
 fn seen(mask: Mask, query: i64, key: i64) -> bool {
@@ -134,6 +136,7 @@ impl Problem {
             score: self.score,
             pages: pages.as_ref(),
             span: self.span,
+            kernel: Some(self.kernel),
             ..Decoding::default()
         };
         let view = |of: usize, depth: usize| {
@@ -153,7 +156,9 @@ impl Problem {
 
     fn check<T: Element + Into<f64>>(&self, round: fn(f64) -> T) -> Result<(), Error> {
         for device in devices() {
-            self.run(&device, round)?.check();
+            for kernel in [Attending::Warpgroups, Attending::Warps] {
+                Problem { kernel, ..self.clone() }.run(&device, round)?.check();
+            }
         }
         Ok(())
     }
@@ -348,7 +353,9 @@ fn the_texts_become_cubins() {
         for (mask, score, pages, rows, out) in kinds {
             let what = Decoding { mask, score, pages, ..Decoding::default() };
             let set = what.set(Elem::Bf16, depth, rows, 16).with("U", ParamValue::Type(out));
-            sets.push((&decoding, set));
+            // Of every card: two stages of the widest heads fit a block of sm_80.
+            let own = set.clone().with("TMA", ParamValue::Bool(false)).with("STAGES", ParamValue::Int(2));
+            sets.extend([(&decoding, set), (&decoding, own)]);
         }
         for (rows, out) in [(4, Elem::F32), (32, Elem::F32), (32, Elem::F16)] {
             let set = Decoding::default().set(Elem::F16, depth, rows, 16);

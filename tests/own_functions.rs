@@ -168,8 +168,8 @@ fn the_librarys_functions_give_the_librarys_text() {
     };
     const BOUND: [&str; 4] = ["KEEP", "RANGE", "SCORE", "SLOPE"];
     let forward = causal.set(&device, layout_cuda::Elem::Bf16, [1, 1, 64, 64], [1, 1, 64, 64]);
-    let backward =
-        Attention { deterministic: true, ..causal }.backward_set(layout_cuda::Elem::Bf16, [64, 64]);
+    let [backward, _] =
+        Attention { deterministic: true, ..causal }.backward_sets(&device, layout_cuda::Elem::Bf16, [64, 64]);
     let decoding =
         Decoding { mask: Mask::Causal, ..Decoding::default() }.set(layout_cuda::Elem::Bf16, [64, 64], 4, 16);
     let cases: [(&'static Definition, &'static Definition, &ParamSet); 4] = [

@@ -134,9 +134,9 @@ def backward(case):
     shape = (case["sequences"], case["length"], case["heads"][0], case["depth"])
     q, k, v, d_o = (noise(shape, seed, case["spread"]).requires_grad_(seed < 4) for seed in (1, 2, 3, 4))
     views, by_head = [x.transpose(1, 2) for x in (q, k, v)], d_o.transpose(1, 2)
-    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION if WARPS else SDPBackend.CUDNN_ATTENTION):
         out = scaled_dot_product_attention(*views, is_causal=case["causal"])
-    return {"cudnn": lambda: torch.autograd.grad(out, (q, k, v), by_head, retain_graph=True)}
+    return {"fa2" if WARPS else "cudnn": lambda: torch.autograd.grad(out, (q, k, v), by_head, retain_graph=True)}
 
 
 def products(case):

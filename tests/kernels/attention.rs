@@ -11,6 +11,7 @@ use layout_cuda::{Error, Tensor, bf16};
 use layout_kernels::kernels::attention::attention;
 use layout_kernels::kernels::attention_mma::attention_mma;
 use layout_kernels::kernels::backward::{finish, of_keys, of_queries, prepare};
+use layout_kernels::kernels::backward_mma::{of_keys_mma, of_queries_mma};
 use layout_kernels::kernels::decode::{combine, decode};
 
 const EVERY: [(&str, ParamValue); 3] = [
@@ -30,12 +31,13 @@ pub fn smallest() -> Vec<Case> {
     let of = |d, keys| [("D", d), ("DV", d), ("BN", keys), ("SMS", 1)];
     let of_warps = |d, rows| [("D", d), ("DV", d), ("BM", 64), ("BN", 32), ("ROWS", rows)];
     let packed = |is| [&CAUSAL[..], &[("PACKED", ParamValue::Bool(is))]].concat();
-    let decoding = |rows, d, paged| {
+    let decoding = |rows, d, paged, tma| {
         let numbers = [("D", d), ("DV", d), ("ROWS", rows), ("WARPS", 2), ("STAGES", 2), ("CHUNK", 8)];
         let others = packed(false).into_iter().map(|(name, value)| match name {
             "PACKED" => ("PAGED", ParamValue::Bool(paged)),
             _ => (name, value),
         });
+        let others = others.chain([("TMA", ParamValue::Bool(tma))]);
         Case::new(&decode::DEFINITION, vec![[1, 150, 2]], decoded).at(&numbers, &others.collect::<Vec<_>>())
     };
     let back = |case: Case, packed: bool, summed: bool| {
@@ -43,6 +45,10 @@ pub fn smallest() -> Vec<Case> {
         let rest = [&EVERY[..], &own].concat();
         let (consumers, moving) = if summed { (2, 64) } else { (1, 32) };
         case.at(&[("D", 32), ("DV", 32), ("CONSUMERS", consumers), ("MOVING", moving)], &rest)
+    };
+    let back_by_warps = |case: Case, packed: bool, stages| {
+        let rest = [&CAUSAL[..], &[("PACKED", ParamValue::Bool(packed))]].concat();
+        case.at(&[("D", 32), ("DV", 32), ("WARPS", 2), ("MOVING", 32), ("STAGES", stages)], &rest)
     };
     vec![
         forward(&[[130, 200, 1]]).at(&of(64, 64), &EVERY),
@@ -53,8 +59,9 @@ pub fn smallest() -> Vec<Case> {
             .at(&of_warps(64, 1), &EVERY),
         Case::new(&attention_mma::DEFINITION, vec![[70, 100, 1]], forward_by_warps)
             .at(&of_warps(32, 2), &packed(true)),
-        decoding(16, 64, false),
-        decoding(32, 128, true),
+        decoding(16, 64, false, true),
+        decoding(32, 128, true, true),
+        decoding(16, 64, true, false),
         Case::new(&combine::DEFINITION, vec![[2, 5, 3]], combined).at(&[("DV", 32), ("GROUPS", 4)], &[]),
         Case::new(&prepare::DEFINITION, vec![[70, 0, 2]], prepared).at(&[("DV", 32)], &[]),
         back(Case::new(&of_keys::DEFINITION, vec![[130, 70, 1]], changed_keys), false, false),
@@ -62,6 +69,10 @@ pub fn smallest() -> Vec<Case> {
         back(Case::new(&of_keys::DEFINITION, vec![[60, 100, 1]], changed_keys), true, false),
         back(Case::new(&of_queries::DEFINITION, vec![[100, 60, 1]], changed_queries), true, false),
         back(Case::new(&of_keys::DEFINITION, vec![[260, 130, 1]], changed_keys), false, true),
+        back_by_warps(Case::new(&of_keys_mma::DEFINITION, vec![[70, 60, 2]], keys_by_warps), false, 2),
+        back_by_warps(Case::new(&of_queries_mma::DEFINITION, vec![[60, 70, 2]], queries_by_warps), false, 1),
+        back_by_warps(Case::new(&of_keys_mma::DEFINITION, vec![[60, 100, 1]], keys_by_warps), true, 1),
+        back_by_warps(Case::new(&of_queries_mma::DEFINITION, vec![[100, 60, 1]], queries_by_warps), true, 2),
         Case::new(&finish::DEFINITION, vec![[70, 0, 2]], finished).at(&[("D", 32)], &[]),
     ]
 }
@@ -179,10 +190,14 @@ fn finished(run: &Run<'_>) -> Result<Outcome, Error> {
 type Backward = ([Tensor<bf16, 4>; 4], Tensor<f32, 4>);
 
 fn backward(run: &Run<'_>) -> Result<Backward, Error> {
+    backward_of(run, if is(run, "PACKED") { 4 } else { 1 })
+}
+
+/// With so many copies of the facts.
+fn backward_of(run: &Run<'_>, copies: usize) -> Result<Backward, Error> {
     let ([m, n, heads], [d, dv]) = (run.size, ["D", "DV"].map(|name| run.number(name)));
     let (q, k) = (values(run, [1, heads, m, d], 1)?, values(run, [1, 1, n, d], 2)?);
     let (v, d_o) = (values(run, [1, 1, n, dv], 3)?, values(run, [1, heads, m, dv], 4)?);
-    let copies = if is(run, "PACKED") { 4 } else { 1 };
     let rows = (m + 2 * copies - 2).next_multiple_of(128);
     let facts = (0..heads * 2 * copies * rows).map(|at| {
         // Each copy is a place farther on.
@@ -220,6 +235,29 @@ fn changed_queries(run: &Run<'_>) -> Result<Outcome, Error> {
     let (config, stream) = (run.config(), run.stream());
     let [q_ends, k_ends] = ends(run)?;
     of_queries::launch_with(
+        config, &stream, &q, &k, &v, &d_o, &q_ends, &k_ends, &facts, &mut d_q, 0.125, 1.0, 0,
+    )?;
+    Ok(Outcome::own(d_q.download()?))
+}
+
+fn keys_by_warps(run: &Run<'_>) -> Result<Outcome, Error> {
+    let ([q, k, v, d_o], facts) = backward_of(run, 1)?;
+    let mut d_k = run.device.zeros::<bf16, 4>(k.shape())?;
+    let mut d_v = run.device.zeros::<bf16, 4>(v.shape())?;
+    let (config, stream) = (run.config(), run.stream());
+    let [q_ends, k_ends] = ends(run)?;
+    of_keys_mma::launch_with(
+        config, &stream, &q, &k, &v, &d_o, &q_ends, &k_ends, &facts, &mut d_k, &mut d_v, 0.125, 1.0, 0,
+    )?;
+    Ok(Outcome::own(d_k.download()?).and(Outcome::own(d_v.download()?)))
+}
+
+fn queries_by_warps(run: &Run<'_>) -> Result<Outcome, Error> {
+    let ([q, k, v, d_o], facts) = backward_of(run, 1)?;
+    let mut d_q = run.device.zeros::<bf16, 4>(q.shape())?;
+    let (config, stream) = (run.config(), run.stream());
+    let [q_ends, k_ends] = ends(run)?;
+    of_queries_mma::launch_with(
         config, &stream, &q, &k, &v, &d_o, &q_ends, &k_ends, &facts, &mut d_q, 0.125, 1.0, 0,
     )?;
     Ok(Outcome::own(d_q.download()?))

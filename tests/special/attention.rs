@@ -12,6 +12,7 @@ use layout_kernels::decode::{Decoding, Workspace as Parts};
 use layout_kernels::kernels::attention::attention;
 use layout_kernels::kernels::attention_mma::attention_mma;
 use layout_kernels::kernels::backward::{finish, of_keys, of_queries, prepare};
+use layout_kernels::kernels::backward_mma::{of_keys_mma, of_queries_mma};
 use layout_kernels::kernels::decode::{combine, decode};
 use layout_tests::support::special::{Float, Kind, Rows};
 
@@ -40,7 +41,14 @@ pub fn entries() -> Vec<Entry> {
             each::<f16>(bench, [42, 70], &FEW, decoded)
         }),
         Entry::new(
-            &of(&[&prepare::DEFINITION, &of_keys::DEFINITION, &of_queries::DEFINITION, &finish::DEFINITION]),
+            &of(&[
+                &prepare::DEFINITION,
+                &of_keys::DEFINITION,
+                &of_queries::DEFINITION,
+                &finish::DEFINITION,
+                &of_keys_mma::DEFINITION,
+                &of_queries_mma::DEFINITION,
+            ]),
             |bench| {
                 each::<bf16>(bench, [42, 40], &Kind::ALL, backward)?;
                 each::<f16>(bench, [42, 40], &FEW, backward)
@@ -264,10 +272,13 @@ fn decoded<T: Float>(bench: &Bench<'_>, head: &Head<T>) -> Result<(), Error> {
     let (q, k, v) = (q?, k?, v?);
     let lengths = bench.device.upload(&[head.rows[1] as i32], [1])?;
     // Of 70 keys in one part, and in three.
-    for span in [1 << 20, 32] {
+    let ways =
+        [Kernel::Warpgroups, Kernel::Warps].into_iter().flat_map(|kernel| [(1 << 20, kernel), (32, kernel)]);
+    for (span, kernel) in ways {
         let mut o = upload(bench, &vec![T::rounded(f64::NAN); head.rows[0] * D])?;
         let mut logs = bench.device.zeros::<f32, 3>([1, 1, head.rows[0]])?;
-        let what = Decoding { mask: head.mask, span: Some(span), ..Decoding::default() };
+        let what =
+            Decoding { mask: head.mask, span: Some(span), kernel: Some(kernel), ..Decoding::default() };
         let out = (&mut o.view_mut(), &mut logs);
         what.run(&bench.stream(), &q, &k, &v, &lengths, &mut Parts::default(), out)?;
         let (of_o, of_logs) = head.forward(span < head.rows[1]);
@@ -347,8 +358,10 @@ fn backward<T: Float>(bench: &Bench<'_>, head: &Head<T>) -> Result<(), Error> {
     what.run(&bench.stream(), &q, &k, &v, &mut o, &mut logs)?;
     // Of one row of a kind in K by the sums of dQ, in V by the other way.
     let ways = if m == 3 { &[head.name.contains("of V")][..] } else { &[false, true] };
-    for deterministic in ways.iter().copied() {
-        let what = Attention { deterministic, ..what };
+    let kernel = Some(Kernel::Warps);
+    let by_warps = Attention { kernel, ..what };
+    let ways = ways.iter().map(|deterministic| Attention { deterministic: *deterministic, ..what });
+    for what in ways.chain([by_warps]) {
         let (mut d_q, mut d_k, mut d_v) = (nothing(m)?, nothing(n)?, nothing(n)?);
         {
             let of = Forward { q: &q.view(), k: &k.view(), v: &v.view(), o: &o.view(), logs: &logs };
@@ -358,9 +371,11 @@ fn backward<T: Float>(bench: &Bench<'_>, head: &Head<T>) -> Result<(), Error> {
         }
         for (which, found) in [d_q, d_k, d_v].iter().enumerate() {
             let name = format!(
-                "{} {:?}, deterministic: {deterministic}, {}",
+                "{} {:?}, deterministic: {}, {:?}, {}",
                 ["dQ", "dK", "dV"][which],
                 head.mask,
+                what.deterministic,
+                what.kernel,
                 head.name
             );
             let largest = exact.scores.iter().fold(0.0f64, |a, b| a.max(*b));

@@ -7,7 +7,7 @@ use super::Result;
 use super::ledger::Ledger;
 use super::trial::{Case, Errors, Operands, Run, Trial};
 use layout_cuda::{Element, ParamSet, Tensor, bf16, roofline};
-use layout_kernels::attention::{Attention, Mask, Packed};
+use layout_kernels::attention::{Attention, Kernel, Mask, Packed};
 use layout_kernels::backward::{Changes, Forward, Workspace};
 use std::cell::RefCell;
 
@@ -172,15 +172,17 @@ impl Case for Backward {
         let starts =
             device.upload(self.ends.as_deref().unwrap_or(&[]), [self.ends.as_ref().map_or(0, Vec::len)])?;
         let packed = self.ends.as_ref().map(|_| Packed { queries: &starts, keys: &starts, longest: *length });
-        let what = Attention { mask, packed, ..Attention::default() };
+        let kernel = run.options.warps.then_some(Kernel::Warps);
+        let what = Attention { mask, packed, kernel, ..Attention::default() };
         let q_view = q.on_device.part(0, shape, strides)?;
         let k_view = k.on_device.part(0, shape, strides)?;
         let v_view = v.on_device.part(0, shape, strides)?;
         let d_view = d_o.on_device.part(0, shape, strides)?;
         what.run(&stream, &q_view, &k_view, &v_view, &mut o.part_mut(0, shape, strides)?, &mut logs)?;
         let o_view = o.part(0, shape, strides)?;
-        let own = what.backward_set(bf16::ELEM, [*depth; 2]);
+        let sets = what.backward_sets(device, bf16::ELEM, [*depth; 2]);
         let memory = RefCell::new(Workspace::default());
+        // A set of one's own is of both kernels.
         let launch = |set: &ParamSet| {
             let [d_q, d_k, d_v] = &mut *changes.borrow_mut();
             let of = Forward { q: &q_view, k: &k_view, v: &v_view, o: &o_view, logs: &logs };
@@ -189,7 +191,8 @@ impl Case for Backward {
                 k: &mut d_k.part_mut(0, shape, strides)?,
                 v: &mut d_v.part_mut(0, shape, strides)?,
             };
-            what.backward_with([set; 2], &stream, &of, &d_view, &mut memory.borrow_mut(), to)
+            let of_queries = if *set == sets[0] { &sets[1] } else { set };
+            what.backward_with([set, of_queries], &stream, &of, &d_view, &mut memory.borrow_mut(), to)
         };
         let errors = || {
             let [d_q, d_k, d_v] = &*changes.borrow();
@@ -198,8 +201,8 @@ impl Case for Backward {
         };
         let trial = Trial {
             name: &self.name,
-            kernel: self.name.clone(),
-            own,
+            kernel: format!("{}{}", self.name, if run.options.warps { " by warps" } else { "" }),
+            own: sets[0].clone(),
             launch: &launch,
             poison: &|| changes.borrow_mut().iter_mut().try_for_each(Tensor::poison),
             errors: &errors,

@@ -6,6 +6,7 @@ use super::Result;
 use super::ledger::Ledger;
 use super::trial::{Case, Errors, Operands, Run, Trial, weighted};
 use layout_cuda::{Element, ParamSet, ParamValue, bf16, roofline};
+use layout_kernels::attention::Kernel;
 use layout_kernels::decode::{Decoding, Workspace};
 use std::cell::RefCell;
 
@@ -139,7 +140,8 @@ impl Case for Decode {
         let q_view = q.on_device.part(0, q_shape, q_strides)?;
         let k_view = k.on_device.part(0, k_shape, k_strides)?;
         let v_view = v.on_device.part(0, k_shape, k_strides)?;
-        let what = Decoding { pages: page.map(|_| &table), ..Decoding::default() };
+        let kernel = run.options.warps.then_some(Kernel::Warps);
+        let what = Decoding { pages: page.map(|_| &table), kernel, ..Decoding::default() };
         let own = what.set_for(&stream, bf16::ELEM, q_shape, [k_shape; 2]);
         let (o, logs, memory) = (RefCell::new(o), RefCell::new(logs), RefCell::new(Workspace::default()));
         let launch = |set: &ParamSet| {
@@ -157,7 +159,7 @@ impl Case for Decode {
         let elements = self.bytes() / 4.0;
         let trial = Trial {
             name: &self.name,
-            kernel: self.name.clone(),
+            kernel: format!("{}{}", self.name, if run.options.warps { " by warps" } else { "" }),
             own,
             launch: &launch,
             poison: &|| o.borrow_mut().poison(),

@@ -21,7 +21,7 @@ pub struct Options {
     /// Other parameters of the kernel to time beside its own, as `BN=160,STAGES=2`; several times for several
     #[arg(long, value_name = "NAME=VALUE,..")]
     pub set: Vec<String>,
-    /// Forward by `mma.sync` alone, as cards before Hopper run it
+    /// By `mma.sync` and asynchronous copies alone, as cards before Hopper run it
     #[arg(long)]
     pub warps: bool,
     /// Waits for `time` and `next` on the standard input

@@ -196,7 +196,7 @@ impl Attention<'_> {
         }
     }
 
-    fn kernel_of(&self, device: &Device) -> Kernel {
+    pub(crate) fn kernel_of(&self, device: &Device) -> Kernel {
         match self.own {
             Some(_) => Kernel::Warpgroups,
             None => self.kernel.unwrap_or_else(|| Kernel::of(device)),

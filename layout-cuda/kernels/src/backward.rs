@@ -4,10 +4,11 @@
 //! atomic operations. What the description says is what is computed, or it
 //! is an error before anything is launched.
 
-use crate::attention::{Attention, Score};
+use crate::attention::{Attention, Kernel, Score};
 use crate::kernels::backward::{finish, of_keys, of_queries, prepare};
+use crate::kernels::backward_mma::{of_keys_mma, of_queries_mma};
 use layout_cuda::{
-    Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorView,
+    Device, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorView,
     TensorViewMut,
 };
 
@@ -59,23 +60,40 @@ pub struct Changes<'a, 'b, T: Element> {
 pub struct Workspace(Option<Tensor<f32, 4>>, Option<Tensor<f32, 2>>);
 
 impl Attention<'_> {
-    /// The parameters of both backward kernels.
-    pub fn backward_set(&self, elem: Elem, [d, dv]: [usize; 2]) -> ParamSet {
+    /// The parameters of the two backward kernels on a device: of what is computed of keys, and of queries.
+    pub fn backward_sets(&self, device: &Device, elem: Elem, [d, dv]: [usize; 2]) -> [ParamSet; 2] {
         let [keep, range] = self.mask.functions();
         let slope = if let Score::SoftCap(_) = self.score { "of_cap" } else { "one" };
-        crate::set(&[("D", d), ("DV", dv)])
+        let set = crate::set(&[("D", d), ("DV", dv)])
             .with("T", ParamValue::Type(elem))
             .with("KEEP", ParamValue::Function(keep))
             .with("RANGE", ParamValue::Function(range))
             .with("SCORE", ParamValue::Function(self.score.function()))
             .with("SLOPE", ParamValue::Function(slope))
-            .with("PACKED", ParamValue::Bool(self.packed.is_some()))
-            .with("SUMMED", ParamValue::Bool(self.summed()))
+            .with("PACKED", ParamValue::Bool(self.packed.is_some()));
+        match self.kernel_of(device) {
+            Kernel::Warpgroups => {
+                let set = set.with("SUMMED", ParamValue::Bool(self.summed(device)));
+                [set.clone(), set]
+            }
+            Kernel::Warps => {
+                let block = device.properties().map_or(usize::MAX, |gpu| gpu.shared_bytes_per_block as usize);
+                // The rows that go by at once, as the kernels have them.
+                [if d + dv > 192 { 32 } else { 64 }, 64].map(|rows| {
+                    let two_stages = 2 * (d + dv) * (128 + 2 * rows) + 16 * rows;
+                    let stages = if two_stages <= block.min(163 << 10) { 2 } else { 1 };
+                    set.clone().with("STAGES", ParamValue::Int(stages))
+                })
+            }
+        }
     }
 
     /// Whether dQ is summed in memory, in five products. A soft cap takes the registers for it.
-    fn summed(&self) -> bool {
-        !self.deterministic && self.packed.is_none() && !matches!(self.score, Score::SoftCap(_))
+    fn summed(&self, device: &Device) -> bool {
+        self.kernel_of(device) == Kernel::Warpgroups
+            && !self.deterministic
+            && self.packed.is_none()
+            && !matches!(self.score, Score::SoftCap(_))
     }
 
     /// How Q, K and V change a number whose derivative by O is `d_o`: `to` is written. Of the description `own` is not looked at.
@@ -97,8 +115,8 @@ impl Attention<'_> {
         workspace: &mut Workspace,
         to: Changes<'_, '_, T>,
     ) -> Result<(), Error> {
-        let set = self.backward_set(T::ELEM, [of.q.shape()[3], of.v.shape()[3]]);
-        self.backward_with([&set, &set], stream, of, d_o, workspace, to)
+        let [of_k, of_q] = self.backward_sets(stream.device(), T::ELEM, [of.q.shape()[3], of.v.shape()[3]]);
+        self.backward_with([&of_k, &of_q], stream, of, d_o, workspace, to)
     }
 
     /// The same with parameters of one's own for what is computed of keys and of queries.
@@ -115,8 +133,9 @@ impl Attention<'_> {
         to: Changes<'_, '_, T>,
     ) -> Result<(), Error> {
         let [batches, heads, queries, d] = of.q.shape();
+        let by_warps = self.kernel_of(stream.device()) == Kernel::Warps;
         // Packed sequences begin anywhere: four copies, of which TMA takes the one where they are aligned.
-        let copies = if self.packed.is_some() { 4 } else { 1 };
+        let copies = if self.packed.is_some() && !by_warps { 4 } else { 1 };
         let places = (queries.saturating_add(2 * copies - 2)).div_ceil(128).max(1).saturating_mul(128);
         let shape = [batches, heads, 2 * copies, places];
         if kept.as_ref().is_none_or(|kept| kept.shape() != shape) {
@@ -127,7 +146,8 @@ impl Attention<'_> {
             None => kept.insert(stream.zeros(shape)?),
         };
         let rows = [heads, places / 64, d / 4].into_iter().fold(batches, usize::saturating_mul);
-        let shape = [if self.summed() { rows } else { 0 }, 256];
+        let summed = self.summed(stream.device());
+        let shape = [if summed { rows } else { 0 }, 256];
         if kept_sums.as_ref().is_none_or(|kept| kept.shape() != shape) {
             *kept_sums = None;
         }
@@ -136,7 +156,7 @@ impl Attention<'_> {
             None => kept_sums.insert(stream.zeros(shape)?),
         };
         let set = crate::set(&[("D", d), ("DV", of.v.shape()[3]), ("COPIES", copies)]);
-        let set = set.with("T", ParamValue::Type(T::ELEM));
+        let set = set.with("T", ParamValue::Type(T::ELEM)).with("DEPENDENT", ParamValue::Bool(!by_warps));
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         prepare::launch_with(config, stream, of.o, d_o, of.logs, &mut *facts, &mut *sums)?;
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
@@ -145,18 +165,50 @@ impl Attention<'_> {
         let [q_ends, k_ends] = self.packed.map_or([&none; 2], |packed| [packed.queries, packed.keys]);
         let (q, k, v, facts) = (of.q, of.k, of.v, &*facts);
         let config = LaunchConfig { set: Some(of_k), ..LaunchConfig::default() };
+        let of_queries_config = LaunchConfig { set: Some(of_q), ..LaunchConfig::default() };
+        if by_warps {
+            of_keys_mma::launch_with(
+                config, stream, q, k, v, d_o, q_ends, k_ends, facts, to.k, to.v, scale, strength, window,
+            )?;
+            return of_queries_mma::launch_with(
+                of_queries_config,
+                stream,
+                q,
+                k,
+                v,
+                d_o,
+                q_ends,
+                k_ends,
+                facts,
+                to.q,
+                scale,
+                strength,
+                window,
+            );
+        }
         of_keys::launch_with(
             config, stream, q, k, v, d_o, q_ends, k_ends, facts, &mut *sums, to.k, to.v, scale, strength,
             window,
         )?;
-        if self.summed() {
+        if summed {
             let set = crate::set(&[("D", d)]).with("T", ParamValue::Type(T::ELEM));
             let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
             return finish::launch_with(config, stream, &*sums, to.q);
         }
-        let config = LaunchConfig { set: Some(of_q), ..LaunchConfig::default() };
         of_queries::launch_with(
-            config, stream, q, k, v, d_o, q_ends, k_ends, facts, to.q, scale, strength, window,
+            of_queries_config,
+            stream,
+            q,
+            k,
+            v,
+            d_o,
+            q_ends,
+            k_ends,
+            facts,
+            to.q,
+            scale,
+            strength,
+            window,
         )
     }
 }

@@ -4,7 +4,7 @@
 //! last key. Lengths are cut at what K has room for, negative ones are 0, and a page's number is taken as the nearest one that there is:
 //! nothing outside is read, whatever the tables say. With a `span` of one's own a sequence's result does not depend on the others.
 
-use crate::attention::{Mask, Own, Score};
+use crate::attention::{Kernel, Mask, Own, Score};
 use crate::kernels::decode::{combine, decode};
 use layout_cuda::{
     Argument, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg,
@@ -47,6 +47,8 @@ pub struct Decoding<'a> {
     /// The most keys that a sequence has, where that is known to be less than there is room for: of a longer one all are computed
     /// too, but not evenly.
     pub longest: Option<usize>,
+    /// How K and V are loaded: by TMA, or by asynchronous copies of the warps, which run on every card from sm_80 on; the device's without it.
+    pub kernel: Option<Kernel>,
 }
 
 /// Memory for the parts of splits, kept from launch to launch. It has none at first.
@@ -65,8 +67,18 @@ pub struct Splits {
     pub span: usize,
 }
 
-/// Shared memory of a multiprocessor for stages, bytes.
+/// Shared memory of a multiprocessor for stages, bytes, where a block may have all of it.
 const ROOM: usize = 210_000;
+
+/// Shared memory beside the stages, bytes: Q, O and what the warps exchange.
+const OTHERS: usize = 20_000;
+
+/// The most bytes of stages that a block has on the stream's device, for a kernel that loads by TMA or, compiled for sm_80, does not.
+fn room(stream: &Stream, kernel: Kernel) -> usize {
+    let of_sm_80 = if kernel == Kernel::Warps { 163 << 10 } else { usize::MAX };
+    let block = stream.device().properties().map_or(usize::MAX, |gpu| gpu.shared_bytes_per_block as usize);
+    block.min(of_sm_80).saturating_sub(OTHERS).min(ROOM)
+}
 
 /// How a launch is laid out.
 struct Plan {
@@ -121,9 +133,21 @@ impl Decoding<'_> {
         let ([_, heads, queries, d], [_, groups, page, _]) = (q, k);
         let rows = heads.checked_div(groups).unwrap_or(0).saturating_mul(queries);
         let usual = self.set(elem, [d, v[3]], rows, page);
-        let deep = usual.clone().with("STAGES", ParamValue::Int(6));
-        let (own, other) = (self.plan(&usual, stream, q, [k, v]), self.plan(&deep, stream, q, [k, v]));
-        let is_deep = self.span.is_none() && other.bytes <= ROOM && other.cost() < own.cost() / 100 * 98;
+        let kernel = self.kernel.unwrap_or_else(|| Kernel::of(stream.device()));
+        let (room, usual) =
+            (room(stream, kernel), usual.with("TMA", ParamValue::Bool(kernel == Kernel::Warpgroups)));
+        let with = |stages: i64| usual.clone().with("STAGES", ParamValue::Int(stages));
+        let plan = |set: &ParamSet| self.plan(set, stream, q, [k, v]);
+        let own = plan(&usual);
+        if own.bytes > room {
+            return if plan(&with(2)).bytes <= room {
+                with(2)
+            } else {
+                with(2).with("WARPS", ParamValue::Int(2))
+            };
+        }
+        let (deep, other) = (with(6), plan(&with(6)));
+        let is_deep = self.span.is_none() && other.bytes <= room && other.cost() < own.cost() / 100 * 98;
         if is_deep { deep } else { usual }
     }
 
@@ -193,7 +217,9 @@ impl Decoding<'_> {
         let pairs = batches.saturating_mul(groups).saturating_mul(rows.div_ceil(tile));
         let bytes = (warps * stages * block).saturating_mul(d + dv).saturating_mul(2);
         let multiprocessors = stream.device().properties().map_or(2, |gpu| gpu.multiprocessors as usize);
-        let each = (ROOM / bytes.max(1)).clamp(1, 4);
+        let kernel =
+            if set.get("TMA") == Some(ParamValue::Bool(false)) { Kernel::Warps } else { Kernel::Warpgroups };
+        let each = (self::room(stream, kernel) / bytes.max(1)).clamp(1, 4);
         let splits = self.splits(pairs, rows.min(tile), room.min(1 << 30), block, multiprocessors * each);
         Plan { splits, pairs, rows: rows.min(tile), each, at_once: multiprocessors * each, bytes }
     }
@@ -260,7 +286,8 @@ impl Decoding<'_> {
             let mut to_logs = logs_of_parts.part_mut(0, [parts, heads, queries], log_strides)?;
             launch(Elem::F32, Argument::write(&mut to), &mut to_logs)?;
         }
-        let set = crate::set(&[("DV", dv)]).with("T", ParamValue::Type(T::ELEM));
+        let dependent = set.get("TMA").unwrap_or(ParamValue::Bool(true));
+        let set = crate::set(&[("DV", dv)]).with("T", ParamValue::Type(T::ELEM)).with("DEPENDENT", dependent);
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         let from = of_parts.part(0, shape, strides)?;
         let from_logs = logs_of_parts.part(0, [parts, heads, queries], log_strides)?;

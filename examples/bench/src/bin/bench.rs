@@ -67,11 +67,8 @@ fn run(command: &Command) -> Result<usize> {
         Workload::Attention(options) => {
             let run = trial::Run { device: &device, common, options };
             run.family::<attention::Forward>(&mut ledger)?;
-            // Cards before Hopper have no other kernels.
-            if !options.warps {
-                run.family::<decode::Decode>(&mut ledger)?;
-                run.family::<backward::Backward>(&mut ledger)?;
-            }
+            run.family::<decode::Decode>(&mut ledger)?;
+            run.family::<backward::Backward>(&mut ledger)?;
         }
         Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
         Workload::Bodies => bodies::run(&mut ledger, &device, common)?,

@@ -27,80 +27,6 @@ pub use kernels::{finish, of_keys, of_queries, prepare};
 
 #[tiled_kernels(open = backward_with, functions = attention_scores)]
 mod kernels {
-    /// The derivative of a score by its product, from the score itself in its unit, which is minus infinity where a key is not
-    /// seen.
-    fn one(_score: f32, _strength: f32) -> f32 {
-        1.0
-    }
-
-    fn of_cap(score: f32, _strength: f32) -> f32 {
-        let part = score.max(-1.0);
-        1.0 - part * part
-    }
-
-    /// For a tile of rows that stay and one of rows that go by: whether some query sees some key, and whether every query
-    /// sees every key.
-    fn pair(fixed: i32, moving: i32, (queries, keys, window): (i32, i32, i32)) -> (bool, bool) {
-        let (query, key) = if OF_KEYS { (moving, fixed) } else { (fixed, moving) };
-        let (rows, columns) =
-            if OF_KEYS { (MOVING as i32, FIXED as i32) } else { (FIXED as i32, MOVING as i32) };
-        let place = query + keys - queries;
-        let (from, to, all_from, all_to) = RANGE(place, place + rows, keys, window);
-        let ends = PACKED && OF_KEYS && query + rows > queries;
-        (key < to && key + columns > from, key >= all_from && key + columns <= all_to && !ends)
-    }
-
-    /// The tile of a block of threads: its first row, its head, its batch or its sequence, and whether there is one. The tile
-    /// that sees most comes first; those of packed sequences are counted sequence by sequence.
-    fn tile_of(
-        ends: impl Tensor<Elem = i32>,
-        rows: usize,
-        heads: usize,
-        batches: usize,
-    ) -> (usize, usize, usize, bool) {
-        if PACKED {
-            let (item, head) = (block_idx.x / heads, block_idx.x % heads);
-            let (mut row, mut sequence, mut is, mut before) = (0, 0, false, 0);
-            for z in 1..ends.dim(0) {
-                let (_, count) = rows_of(ends, z - 1, rows);
-                let tiles = (count as usize).div_ceil(FIXED);
-                if !is && item < before + tiles {
-                    row = if OF_KEYS { item - before } else { before + tiles - 1 - item };
-                    sequence = z - 1;
-                    is = true;
-                }
-                before += tiles;
-            }
-            (row * FIXED, head, sequence, is)
-        } else {
-            // At least one: then what is left of the block's number fits 32 bits, and f16 has no spills. A slope has none without.
-            let tiles = if SLOPED { rows.div_ceil(FIXED) } else { rows.div_ceil(FIXED).max(1) };
-            let others = heads * batches;
-            let (row, rest) = if BY_HEADS {
-                (block_idx.x % tiles, block_idx.x / tiles)
-            } else {
-                // Eight heads at once, the longest tiles first: what goes by stays in L2 longer.
-                let (first, item) = (block_idx.x / (8 * tiles) * 8, block_idx.x % (8 * tiles));
-                let heads = (others - first).min(8);
-                (item / heads, first + item % heads)
-            };
-            let row = if OF_KEYS { row } else { tiles - 1 - row };
-            (row * FIXED, rest % heads, rest / heads, true)
-        }
-    }
-
-    /// Of sequence `z`: its first query and its first key in the tensors, and what its masks need of it.
-    fn sequence_of(
-        (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
-        z: usize,
-        (queries, keys): (usize, usize),
-        window: i32,
-    ) -> (usize, usize, (i32, i32, i32)) {
-        let (q_first, own_queries) = rows_of(q_ends, z, queries);
-        let (k_first, own_keys) = rows_of(k_ends, z, keys);
-        (q_first as usize, k_first as usize, (own_queries, own_keys, window))
-    }
-
     /// Allocates the shared memory and the barriers of a block. Then the next launch may begin, and this one waits for those before. Each
     /// row that goes by has two facts, in `columns` columns.
     fn begin(
@@ -120,11 +46,6 @@ mod kernels {
         launch_dependents();
         grid_dependency_wait();
         ((f1, f2, m1, m2, moving_facts), (stays, full, empty))
-    }
-
-    /// How many tiles of rows go by.
-    fn blocks_of((queries, keys, _): (i32, i32, i32)) -> usize {
-        (if OF_KEYS { queries } else { keys } as usize).div_ceil(MOVING)
     }
 
     /// The producer: it loads the rows that stay, then those that go by, of each head that reads them.
@@ -570,8 +491,8 @@ mod kernels {
     /// behind the last query, has plus infinity and 0, so its weights are 0. Of packed sequences there are four copies, each a place
     /// farther on.
     #[tiled_kernel(
-        T = [bf16, f16], D = 128, DV = 128, COPIES = [1, 4], FACTS = 2 * COPIES,
-        arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)], deny(narrowed),
+        T = [bf16, f16], D = 128, DV = 128, COPIES = [1, 4], FACTS = 2 * COPIES, DEPENDENT = true,
+        arch = if DEPENDENT { "sm_90a" } else { "sm_80" }, block = [256], grid = [B * HQ * (MP / 8)], deny(narrowed),
     )]
     pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const MP: usize, const SUMS: usize>(
         o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
@@ -580,8 +501,10 @@ mod kernels {
         facts: &mut LayoutTensor<f32, RowMajor<B, HQ, FACTS, MP>>,
         sums: &mut LayoutTensor<f32, RowMajor<SUMS, 256>>,
     ) {
-        launch_dependents();
-        grid_dependency_wait();
+        if DEPENDENT {
+            launch_dependents();
+            grid_dependency_wait();
+        }
         let (row, rest) = (block_idx.x % (MP / 8) * 8 + warp_id(), block_idx.x / (MP / 8));
         let (head, batch) = (rest % HQ, rest / HQ);
         let mut sum: f32 = 0.0;

@@ -5,7 +5,7 @@
 //! rows of a tile: the queries of the HQ / HK heads that share a head of K and V      keys of a split, in blocks of BN:
 //!   row r: head r % (HQ / HK) of the group, query r / (HQ / HK)                        warp 0 │ 1 │ 2 │ 3 │ 0 │ 1 │ ..
 //!
-//! each warp, with a ring of its own that TMA fills: S = Q Kᵀ; P = exp(S - maximum); O += P V
+//! each warp, with a ring of its own that TMA fills, or without `TMA` asynchronous copies: S = Q Kᵀ; P = exp(S - maximum); O += P V
 //! at the end of a split: the warps' sums meet in shared memory, in their order; O / sum, and maximum + ln(sum)
 //! `combine`: the parts of all splits, each by what its sum is worth beside all
 //! ```
@@ -22,8 +22,8 @@ pub use kernels::{combine, decode};
 
 #[tiled_kernels(open = decode_with, functions = attention_scores)]
 mod kernels {
-    /// One thread starts the loads of a block of keys and values into a stage, `CHUNK` rows at a time, which are in one
-    /// page.
+    /// Starts the loads of a block of keys and values into a stage, `CHUNK` rows at a time, which are in one page: by TMA from one
+    /// thread, or by all threads of the warp.
     fn load(
         (k, v, pages, sequence, group): (
             impl Tensor<Elem = T>,
@@ -34,9 +34,12 @@ mod kernels {
         ),
         (to_k, to_v): (View<T, Write>, View<T, Write>),
         first: i32,
-        full: Mbarrier,
+        full: Mbarriers,
+        stage: usize,
     ) {
-        full.arrive_expect(to_k.bytes() + to_v.bytes());
+        if TMA {
+            full.at(stage).arrive_expect(to_k.bytes() + to_v.bytes());
+        }
         for part in unroll(0..BN / CHUNK) {
             let key = first + (part * CHUNK) as i32;
             let (page, row) = if PAGED {
@@ -50,13 +53,30 @@ mod kernels {
             let (keys_of, values_of) = (k.slice(page).slice(group), v.slice(page).slice(group));
             for slab in unroll(0..D / W) {
                 let mut to = to_k.slice(slab).tile([CHUNK, W], [part, 0]);
-                tma_load(&mut to, &keys_of.window([CHUNK, W], [row, (slab * W) as isize]), full);
+                let from = keys_of.window([CHUNK, W], [row, (slab * W) as isize]);
+                if TMA {
+                    tma_load(&mut to, &from, full.at(stage));
+                } else {
+                    copy(to, from);
+                }
             }
             for slab in unroll(0..DV / W) {
                 let mut to = to_v.slice(slab).tile([CHUNK, W], [part, 0]);
-                tma_load(&mut to, &values_of.window([CHUNK, W], [row, (slab * W) as isize]), full);
+                let from = values_of.window([CHUNK, W], [row, (slab * W) as isize]);
+                if TMA {
+                    tma_load(&mut to, &from, full.at(stage));
+                } else {
+                    copy(to, from);
+                }
             }
         }
+    }
+
+    /// A warp's asynchronous copy of a tile, 16 bytes a thread.
+    fn copy(to: View<T, Write>, from: impl Tensor<Elem = T>) {
+        let threads = row_major([256 / W, W / 8]);
+        let own = from.vectorize([1, 8]).distribute(threads, lane_id());
+        to.vectorize([1, 8]).distribute(threads, lane_id()).copy_from_async(&own);
     }
 
     /// Applies the score's function, and hides keys where some query does not see them all: their scores become minus infinity.
@@ -261,13 +281,13 @@ mod kernels {
     /// keys, a multiple of `BN`, from `s * span` on, counted from the first block that a query of the tile sees.
     #[tiled_kernel(
         T = [bf16, f16], U = [f32, bf16, f16], D = 128, DV = 128, ROWS = 16, BN = 16, WARPS = 4, STAGES = 3, CHUNK = 16,
-        W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 }, PAGED = [false, true],
+        W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 }, PAGED = [false, true], TMA = true,
         KEEP = [causal, every, sliding], RANGE = [keys_before, all_keys, keys_within],
         SCORE = [plain, soft_cap, alibi], SCORED = SCORE != plain,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter(U == f32 || U == T && SCORE == plain, T == bf16 || KEEP == causal, SCORE == plain || T == bf16 && KEEP == causal),
-        arch = "sm_90a", block = [32 * WARPS], min_blocks = 1, grid = [HK * (HQ / HK * M).div_ceil(ROWS) * PARTS],
+        arch = if TMA { "sm_90a" } else { "sm_80" }, block = [32 * WARPS], min_blocks = 1, grid = [HK * (HQ / HK * M).div_ceil(ROWS) * PARTS],
         require(HQ % HK == 0, PARTS % B.max(1) == 0, LISTS == if PAGED { B } else { 0 }, P == if PAGED { P } else { B }, N % if PAGED { CHUNK } else { 1 } == 0, !DISTANT || N * TABLE.max(1) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
@@ -301,10 +321,12 @@ mod kernels {
         let q_smem = shared::<T>(layout([ROWS, D], [D + 8, 1]));
         let whole = shared::<f32>(layout([ROWS, DV], [DV + 8, 1]));
         let stats = shared::<f32>(row_major([2, WARPS, ROWS]));
-        let full = mbarriers(WARPS * STAGES, 1);
+        let full = mbarriers(if TMA { WARPS * STAGES } else { 0 }, 1);
         barrier();
-        launch_dependents();
-        grid_dependency_wait();
+        if TMA {
+            launch_dependents();
+            grid_dependency_wait();
+        }
         let shared_by = HQ / HK;
         let (rows, tiles) = (shared_by * M, (shared_by * M).div_ceil(ROWS));
         let (tile, rest) = (block_idx.x % (HK * tiles), block_idx.x / (HK * tiles));
@@ -322,12 +344,15 @@ mod kernels {
         let blocks = ((to - first).clamp(0, span.min(1 << 30) as i32) + BN as i32 - 1) / BN as i32;
         let (warp, source) = (warp_id(), (k, v, pages, sequence, group));
         let (k_ring, v_ring) = (k_smem.slice(warp), v_smem.slice(warp));
-        if lane_id() == 0 {
+        if !TMA || lane_id() == 0 {
             for step in unroll(0..STAGES) {
                 let block = (step * WARPS + warp) as i32;
                 if block < blocks {
-                    let stage = (k_ring.slice(step), v_ring.slice(step));
-                    load(source, stage, first + block * BN as i32, full.at(warp * STAGES + step));
+                    let to = (k_ring.slice(step), v_ring.slice(step));
+                    load(source, to, first + block * BN as i32, full, warp * STAGES + step);
+                }
+                if !TMA {
+                    async_copy_commit_group();
                 }
             }
         }
@@ -344,9 +369,14 @@ mod kernels {
         let mut next = pipeline_state(STAGES);
         for step in (warp as i32..blocks).step_by(WARPS) {
             let key = first + step * BN as i32;
-            let arrived = full.at(warp * STAGES + next.stage());
+            let stage = warp * STAGES + next.stage();
             let (own_k, own_v) = (k_ring.slice(next.stage()), v_ring.slice(next.stage()));
-            arrived.wait(next.phase());
+            if TMA {
+                full.at(stage).wait(next.phase());
+            } else {
+                async_copy_wait_group(STAGES - 1);
+                sync_warp();
+            }
             let mut scores = local::<f32>(row_major([ROWS / 16, BN / 2])).fill(0.0);
             for slab in unroll(0..D / W) {
                 let of_k = mma.load_b(&own_k.slice(slab).transpose());
@@ -369,10 +399,15 @@ mod kernels {
                 mma.mma(&mut to, &weights, &mma.load_b(&own_v.slice(slab)));
             }
             // The copies that follow overwrite what the warp may still be reading.
-            fence_async_proxy();
+            if TMA {
+                fence_async_proxy();
+            }
             sync_warp();
-            if lane_id() == 0 && blocks - step > (STAGES * WARPS) as i32 {
-                load(source, (own_k, own_v), key + (STAGES * WARPS * BN) as i32, arrived);
+            if (!TMA || lane_id() == 0) && blocks - step > (STAGES * WARPS) as i32 {
+                load(source, (own_k, own_v), key + (STAGES * WARPS * BN) as i32, full, stage);
+            }
+            if !TMA {
+                async_copy_commit_group();
             }
             next.advance();
         }
@@ -387,8 +422,8 @@ mod kernels {
     /// Combines the `o` and `logs` of the splits. Split `z` of sequence `b` is part `z * B + b`; `GROUPS` groups of threads
     /// take the splits in rotation.
     #[tiled_kernel(
-        T = [bf16, f16], DV = 128, GROUPS = 8,
-        arch = "sm_90a", block = [DV / 4 * GROUPS], grid = [B * HQ * M], require(PARTS % B.max(1) == 0),
+        T = [bf16, f16], DV = 128, GROUPS = 8, DEPENDENT = true,
+        arch = if DEPENDENT { "sm_90a" } else { "sm_80" }, block = [DV / 4 * GROUPS], grid = [B * HQ * M], require(PARTS % B.max(1) == 0),
         deny(narrowed),
     )]
     pub fn combine<T, const B: usize, const HQ: usize, const M: usize, const PARTS: usize>(
@@ -399,8 +434,10 @@ mod kernels {
     ) {
         let mut sums = shared::<f32>(row_major([GROUPS, DV]));
         let mut stats = shared::<f32>(row_major([GROUPS, 2]));
-        launch_dependents();
-        grid_dependency_wait();
+        if DEPENDENT {
+            launch_dependents();
+            grid_dependency_wait();
+        }
         let (own, column) = (thread_idx.x / (DV / 4), thread_idx.x % (DV / 4));
         let (query, rest) = (block_idx.x % M, block_idx.x / M);
         let (head, sequence) = (rest % HQ, rest / HQ);

@@ -11,6 +11,8 @@ pub mod attention_mma;
 #[cfg(feature = "attention")]
 pub mod backward;
 #[cfg(feature = "attention")]
+pub mod backward_mma;
+#[cfg(feature = "attention")]
 pub mod decode;
 #[cfg(feature = "matmul")]
 mod doubles;
@@ -73,7 +75,7 @@ pub fn of_products() -> [&'static Definition; 15] {
 
 /// Those of attention: forward, decoding, backward.
 #[cfg(feature = "attention")]
-pub fn of_attention() -> [&'static Definition; 8] {
+pub fn of_attention() -> [&'static Definition; 10] {
     [
         &attention::attention::DEFINITION,
         &attention_mma::attention_mma::DEFINITION,
@@ -83,6 +85,8 @@ pub fn of_attention() -> [&'static Definition; 8] {
         &backward::of_keys::DEFINITION,
         &backward::of_queries::DEFINITION,
         &backward::finish::DEFINITION,
+        &backward_mma::of_keys_mma::DEFINITION,
+        &backward_mma::of_queries_mma::DEFINITION,
     ]
 }
 

@@ -3,6 +3,8 @@
 //! Law: a mask `KEEP(batch, head, query, key, window)` says whether a query sees a key. Its range, of the queries `first..last`, is `(from, to,
 //! all_from, all_to)`: no key outside of `from..to` is seen by any of them, and every key of `all_from..all_to` by all. A score is `unit * SCORE(scale * product / unit, ..)`: what a softmax multiplies
 //! by anyway costs nothing there, and a function of keys is spared what is the same for all.
+//!
+//! Both backward kernels have tiles of rows that stay and tiles of rows that go by: with `OF_KEYS` keys stay and queries go by.
 
 use layout_cuda::tiled_kernels;
 
@@ -79,5 +81,84 @@ mod functions {
     /// bits of 1.5 · 2²³ adds itself to the number.
     fn distance(query: i32, key: i32) -> f32 {
         (f32::from_bits((query - key + 0x4b40_0000) as u32) - 12_582_912.0).abs()
+    }
+
+    /// The derivative of a score by its product, from the score itself in its unit, which is minus infinity where a key is not
+    /// seen.
+    fn one(_score: f32, _strength: f32) -> f32 {
+        1.0
+    }
+
+    fn of_cap(score: f32, _strength: f32) -> f32 {
+        let part = score.max(-1.0);
+        1.0 - part * part
+    }
+
+    /// For a tile of rows that stay and one of rows that go by: whether some query sees some key, and whether every query
+    /// sees every key.
+    fn pair(fixed: i32, moving: i32, (queries, keys, window): (i32, i32, i32)) -> (bool, bool) {
+        let (query, key) = if OF_KEYS { (moving, fixed) } else { (fixed, moving) };
+        let (rows, columns) =
+            if OF_KEYS { (MOVING as i32, FIXED as i32) } else { (FIXED as i32, MOVING as i32) };
+        let place = query + keys - queries;
+        let (from, to, all_from, all_to) = RANGE(place, place + rows, keys, window);
+        let ends = PACKED && OF_KEYS && query + rows > queries;
+        (key < to && key + columns > from, key >= all_from && key + columns <= all_to && !ends)
+    }
+
+    /// The tile of a block of threads: its first row, its head, its batch or its sequence, and whether there is one. The tile
+    /// that sees most comes first; those of packed sequences are counted sequence by sequence.
+    fn tile_of(
+        ends: impl Tensor<Elem = i32>,
+        rows: usize,
+        heads: usize,
+        batches: usize,
+    ) -> (usize, usize, usize, bool) {
+        if PACKED {
+            let (item, head) = (block_idx.x / heads, block_idx.x % heads);
+            let (mut row, mut sequence, mut is, mut before) = (0, 0, false, 0);
+            for z in 1..ends.dim(0) {
+                let (_, count) = rows_of(ends, z - 1, rows);
+                let tiles = (count as usize).div_ceil(FIXED);
+                if !is && item < before + tiles {
+                    row = if OF_KEYS { item - before } else { before + tiles - 1 - item };
+                    sequence = z - 1;
+                    is = true;
+                }
+                before += tiles;
+            }
+            (row * FIXED, head, sequence, is)
+        } else {
+            // At least one: then what is left of the block's number fits 32 bits, and f16 has no spills. A slope has none without.
+            let tiles = if SLOPED { rows.div_ceil(FIXED) } else { rows.div_ceil(FIXED).max(1) };
+            let others = heads * batches;
+            let (row, rest) = if BY_HEADS {
+                (block_idx.x % tiles, block_idx.x / tiles)
+            } else {
+                // Eight heads at once, the longest tiles first: what goes by stays in L2 longer.
+                let (first, item) = (block_idx.x / (8 * tiles) * 8, block_idx.x % (8 * tiles));
+                let heads = (others - first).min(8);
+                (item / heads, first + item % heads)
+            };
+            let row = if OF_KEYS { row } else { tiles - 1 - row };
+            (row * FIXED, rest % heads, rest / heads, true)
+        }
+    }
+
+    /// Of sequence `z`: its first query and its first key in the tensors, and what its masks need of it.
+    fn sequence_of(
+        (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
+        z: usize,
+        (queries, keys): (usize, usize),
+        window: i32,
+    ) -> (usize, usize, (i32, i32, i32)) {
+        let (q_first, own_queries) = rows_of(q_ends, z, queries);
+        let (k_first, own_keys) = rows_of(k_ends, z, keys);
+        (q_first as usize, k_first as usize, (own_queries, own_keys, window))
+    }
+
+    /// How many tiles of rows go by.
+    fn blocks_of((queries, keys, _): (i32, i32, i32)) -> usize {
+        (if OF_KEYS { queries } else { keys } as usize).div_ceil(MOVING)
     }
 }
