@@ -264,18 +264,19 @@ fn no_arm_takes_the_rest_of_the_program() {
 }
 
 /// The modules of the simulator in the order of their layers, each with the modules that it may name.
-const SIMULATOR: [(&str, &[&str]); 17] = [
+const SIMULATOR: [(&str, &[&str]); 18] = [
     ("register", &[]),
     ("report", &[]),
     ("options", &[]),
     ("error", &[]),
     ("findings", &["report"]),
+    ("printed", &["report"]),
     ("memory", &["register"]),
     ("async_op", &["register", "memory"]),
     ("bytecode", &["register", "async_op"]),
     ("arithmetic", &["bytecode"]),
     ("state", &["memory", "async_op", "bytecode"]),
-    ("event", &["report", "findings", "memory", "async_op", "bytecode", "state"]),
+    ("event", &["report", "findings", "printed", "memory", "async_op", "bytecode", "state"]),
     ("machine", &["report", "findings", "memory", "bytecode", "state", "event"]),
     ("compile", &["options", "error", "memory", "async_op", "bytecode", "arithmetic"]),
     (
@@ -290,7 +291,7 @@ const SIMULATOR: [(&str, &[&str]); 17] = [
             "machine",
         ],
     ),
-    ("workers", &["report", "options", "findings", "bytecode", "machine"]),
+    ("workers", &["report", "options", "findings", "printed", "bytecode", "machine"]),
 ];
 
 #[test]

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use cudarc::driver::{result, sys};
 
+pub use crate::assertion::FailedAssertion;
 use crate::loader;
 
 /// The oldest driver whose functions are all there, as a CUDA version.
@@ -45,6 +46,8 @@ pub enum DriverError {
         /// Its name, such as `CUDA_ERROR_ILLEGAL_ADDRESS`.
         name: String,
     },
+    /// An assertion failed in a kernel, and stopped it.
+    Assertion(Box<FailedAssertion>),
 }
 
 impl DriverError {
@@ -71,6 +74,7 @@ impl fmt::Display for DriverError {
             DriverError::Call { call, code, name } => {
                 write!(f, "{call} failed with {name} ({code})")
             }
+            DriverError::Assertion(failed) => failed.fmt(f),
         }
     }
 }
@@ -151,6 +155,9 @@ pub(crate) fn check<T>(call: &'static str, result: Result<T, result::DriverError
 /// The same for an error in hand.
 #[cold]
 pub(crate) fn failure(call: &'static str, error: result::DriverError) -> DriverError {
+    if let Some(failed) = crate::assertion::behind(error.0) {
+        return DriverError::Assertion(Box::new(failed));
+    }
     DriverError::Call {
         call,
         code: error.0 as u32,

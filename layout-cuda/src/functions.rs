@@ -102,6 +102,8 @@ pub(crate) struct Code {
     /// Bytes of shared memory that a launch has to ask for.
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) resources: Option<Resources>,
+    /// The address of the record of a failed assertion, 0 for none.
+    pub(crate) failure: u64,
     /// Why the cache did not take it, where it did not.
     pub(crate) note: Option<CacheError>,
     /// What a launch refuses, unless it is allowed.
@@ -346,7 +348,8 @@ impl KernelInstance {
         let cluster = checked.plan().cluster.iter().product();
         let function = crate::module::load(gpu, image, &entry, dynamic_shared_bytes, cluster)
             .map_err(|error| LaunchError::Load { kernel: kernel(), error, driver: gpu.properties.driver })?;
-        Ok(Code { function, dynamic_shared_bytes, resources, note, slow_paths })
+        let failure = crate::assertion::record(gpu, checked, (self.name(), self.definition.file))?;
+        Ok(Code { function, dynamic_shared_bytes, resources, failure, note, slow_paths })
     }
 }
 

@@ -359,6 +359,7 @@ fn launch_on_gpu<'a>(
             }
             KernelParameter::TensorMap(_) => 0, // no word: its pointer is to the map
             KernelParameter::GridCounter => counter,
+            KernelParameter::Failure => code.failure,
         };
     }
     for (pointer, (value, parameter)) in pointers.iter_mut().zip(values.iter_mut().zip(parameters)) {

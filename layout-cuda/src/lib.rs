@@ -65,6 +65,7 @@
 
 mod allocation;
 mod argument;
+mod assertion;
 pub mod bench;
 pub mod bundle;
 pub mod cache;
@@ -219,7 +220,7 @@ pub use layout_macros::tiled_kernel;
 ///
 /// A finding inside of such a function is at the kernel's `fn`, since a position is a line of the kernel's own file.
 pub use layout_macros::tiled_kernels;
-pub use layout_simulator::{Counts, Finding, FindingKind, Options, Report};
+pub use layout_simulator::{Counts, Finding, FindingKind, Options, Printed, Report};
 pub use prepare::{Prepared, Usage, prepare, prepared};
 pub use probe::{Planned, Probe};
 pub use simulator::simulate;

@@ -89,9 +89,23 @@ pub(crate) fn run(
         }
         other => LaunchError::Simulator { kernel: kernel(), why: other.to_string() },
     })?;
+    // The launch without promises is a second one of the same input.
+    if !unpromised {
+        print(&report, options.located);
+    }
     if let (Some(probe), Some(mut seen)) = (config.probe, seen.take()) {
         seen.counts = Some(report.totals);
         probe.see(seen);
     }
     Ok(Some(report))
+}
+
+/// Writes what the threads printed to standard output.
+fn print(report: &Report, located: bool) {
+    let texts = report.printed.iter();
+    let text: String = texts.map(|one| if located { format!("{one:#}") } else { one.text.clone() }).collect();
+    print!("{text}");
+    if report.unprinted > 0 {
+        println!("and {} texts more, which were left out", report.unprinted);
+    }
 }

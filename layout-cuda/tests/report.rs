@@ -35,6 +35,8 @@ fn strange() -> Report {
     Report {
         findings: vec![finding],
         left_out: 3,
+        printed: vec![],
+        unprinted: 0,
         totals,
         lines: vec![(0, totals)],
         blocks: 1,

@@ -75,7 +75,7 @@ pub trait Integer: Copy {}
 /// assert_eq!(x.download()?, [15.5; 32]);
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
-pub trait Number: Copy {
+pub trait Number: Copy + std::fmt::Display + std::fmt::Debug {
     /// The nearest value of another type, as Rust's `as`: integers wrap, floats saturate to integers.
     ///
     /// ```

@@ -8,6 +8,7 @@
 
 use super::device_only;
 use super::number::{Constants, Element, Literal, Number};
+use std::fmt;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 
 /// The documentation's example of a constant or a method: a kernel that puts it into an `f32`.
@@ -33,6 +34,21 @@ macro_rules! number {
         impl Number for $name {}
         impl Element for $name {}
         impl Literal<$name> for f32 {}
+        impl fmt::Display for $name {
+            fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                device_only()
+            }
+        }
+        impl fmt::LowerExp for $name {
+            fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                device_only()
+            }
+        }
+        impl fmt::UpperExp for $name {
+            fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                device_only()
+            }
+        }
         impl Constants for $name {
             const ZERO: $name = $name(0);
             const ONE: $name = $name(0);

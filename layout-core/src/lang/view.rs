@@ -7,6 +7,7 @@ use super::device_only;
 use super::layout::Layout;
 use super::number::{Element, Integer};
 use super::tensor::Tensor;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
@@ -94,6 +95,19 @@ pub struct LayoutTensor<T, L>(PhantomData<(T, L)>);
 /// ```
 #[derive(Debug)]
 pub struct View<T, A>(PhantomData<(T, A)>);
+
+// `println!("{x}")` prints the elements.
+impl<T, L> fmt::Display for LayoutTensor<T, L> {
+    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        device_only()
+    }
+}
+
+impl<T, A> fmt::Display for View<T, A> {
+    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        device_only()
+    }
+}
 
 impl<T, A> Clone for View<T, A> {
     fn clone(&self) -> Self {

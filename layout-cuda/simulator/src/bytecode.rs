@@ -14,7 +14,7 @@ pub(crate) use crate::register::{Bank, FULL, LANES, Register, Sum};
 
 use crate::async_op::AsyncOps;
 use layout_compiler::elem::Elem;
-use layout_compiler::ir::BinaryOp;
+use layout_compiler::ir::{BinaryOp, Spec};
 use layout_compiler::math::Math;
 use layout_compiler::program::{AtomicChange, Collective, Participants, Scope, TensorCore};
 
@@ -188,6 +188,10 @@ pub(crate) enum Op {
     TrackOrigin { dst: Register, from: [Register; 3], together: bool, site: u32 },
     /// Reports lanes in which an index, by its number in the program's list, overflows 64 bits.
     CheckIndex { number: u32, site: u32 },
+    /// Prints a text, by its number in the program's list.
+    Print { number: u32, site: u32 },
+    /// Reports the active lanes, for which an assertion fails, with a text.
+    Fail { number: u32, site: u32 },
     /// Marks a tracked register as initialised or not in the active lanes.
     MarkInitialised { slot: u32, holds: bool },
     /// Activates the lanes in which the mask holds; jumps to `otherwise` (an `Else` or `EndIf`) if there is none.
@@ -248,6 +252,8 @@ impl Op {
                 | Op::CheckCast { .. }
                 | Op::TrackOrigin { .. }
                 | Op::CheckIndex { .. }
+                | Op::Print { .. }
+                | Op::Fail { .. }
         )
     }
 
@@ -255,6 +261,13 @@ impl Op {
     pub(crate) fn is_instrumentation(&self) -> bool {
         self.is_check() || matches!(self, Op::Poison { .. } | Op::Endless { .. } | Op::End)
     }
+}
+
+/// A part of a text that a thread prints.
+#[derive(Clone, Debug)]
+pub(crate) enum MessagePiece {
+    Text(String),
+    Value(Register, Elem, Spec),
 }
 
 /// An index as sums of products of registers, for its exact value.
@@ -345,6 +358,8 @@ pub(crate) struct Program {
     pub async_ops: AsyncOps,
     /// Whether threads may wait for other blocks: there are atomic loads, fences or barriers of the grid.
     pub waits: bool,
+    /// Texts that threads print or report.
+    pub messages: Vec<Vec<MessagePiece>>,
     /// The names of the places.
     pub names: Vec<String>,
 }

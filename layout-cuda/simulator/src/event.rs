@@ -9,6 +9,7 @@ use crate::async_op::{BoxOperand, MatrixOperand, WgmmaOperands};
 use crate::bytecode::{LANES, Op, Register, Site, Update};
 use crate::findings::Findings;
 use crate::memory::tensor_map::PIECE;
+use crate::printed::Printing;
 use crate::report::Counts;
 use crate::state::lanes::{Direction, LaneElements};
 use crate::state::proxy::{Chunk, SharedCopy};
@@ -27,6 +28,7 @@ pub(crate) const OTHERS: u8 = 8;
 #[derive(Default)]
 pub(crate) struct Diagnostics {
     pub findings: Findings,
+    pub printing: Printing,
     /// For each site.
     pub counts: Vec<Counts>,
     /// Whether a block accessed an element that another block writes.

@@ -32,6 +32,7 @@ mod findings;
 mod machine;
 mod memory;
 mod options;
+mod printed;
 mod register;
 mod report;
 mod schedule;
@@ -42,7 +43,7 @@ mod workers;
 
 pub use error::SimulateError;
 pub use options::{Options, SimulatorArgument};
-pub use report::{Counts, Finding, FindingKind, Report};
+pub use report::{Counts, Finding, FindingKind, Printed, Report};
 
 use compile::ArgumentValue;
 use layout_compiler::bind::Bound;

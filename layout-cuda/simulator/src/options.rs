@@ -69,6 +69,8 @@ pub struct Options {
     /// numbers, or a stored NaN made of operands that are not NaN. Rounding by a conversion is not a loss. Products of
     /// the matrix units are not checked.
     pub arithmetic: bool,
+    /// Whether each text that `println!` writes to standard output begins with its thread and line.
+    pub located: bool,
     /// The number of schedules: orders of warps, of blocks and of asynchronous work. The first one is conservative, the
     /// next ones are adversarial, the others are random. A different result is a finding, except for rounding where
     /// atomic operations add floats. Results and counts are those of the first schedule.
@@ -89,6 +91,7 @@ impl Default for Options {
             multiprocessors: 132,
             coverage: false,
             arithmetic: false,
+            located: false,
             schedules: 1,
             seed: 0,
         }

@@ -64,6 +64,8 @@ macro_rules! kinds {
 kinds! {
     /// An access outside its tensor; no memory was accessed.
     OutOfBounds = "out of bounds",
+    /// The condition of an `assert!` does not hold, or a thread comes to a `panic!`.
+    AssertionFailed = "assertion failed",
     /// The condition of an `assume` does not hold.
     FalseAssumption = "false assumption",
     /// A read of a shared or local element or of a variable before any write.
@@ -303,6 +305,10 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The number of findings omitted because of [`crate::Options::max_findings`].
     pub left_out: u64,
+    /// What the threads printed, in the order of blocks, then of threads, then of the program.
+    pub printed: Vec<Printed>,
+    /// The number of texts that were left out: a launch keeps 262144, a block 65536.
+    pub unprinted: u64,
     /// The counts of the launch; zero without [`crate::Options::counters`].
     pub totals: Counts,
     /// The counts of each line that has any, by line.
@@ -313,7 +319,62 @@ pub struct Report {
     pub stopped: bool,
 }
 
+/// A text that a thread prints by one `println!`, `print!` or `dbg!`. `{}` is the text, `{:#}` begins with the thread and the
+/// line.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [2], grid = [1])]
+/// fn halves(x: &LayoutTensor<f32, RowMajor<2>>) {
+///     let i = thread_idx.x;
+///     println!("x[{i}] / 2 = {}", x[[i]] / 2.0);
+/// }
+/// let x = Device::simulator().upload(&[1.0f32, 5.0], [2])?;
+/// let mut printed = halves::simulate(&x)?.printed;
+/// assert_eq!(printed[1].text, "x[1] / 2 = 2.5\n");
+/// printed[1].line = 4;
+/// assert_eq!(format!("{:#}", printed[1]), "[line 4, thread (1, 0, 0) of block (0, 0, 0)] x[1] / 2 = 2.5\n");
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// The text, with the end of its line where it has one.
+    pub text: String,
+    /// The line in the kernel's Rust file, 0 if unknown.
+    pub line: u32,
+    /// `thread_idx`
+    pub thread: [u32; 3],
+    /// `block_idx`
+    pub block: [u32; 3],
+}
+
+impl fmt::Display for Printed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            let ([tx, ty, tz], [bx, by, bz]) = (self.thread, self.block);
+            write!(f, "[line {}, thread ({tx}, {ty}, {tz}) of block ({bx}, {by}, {bz})] ", self.line)?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
 impl Report {
+    /// What the threads printed, as one text.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [3], grid = [1])]
+    /// fn hello(_x: &LayoutTensor<f32, RowMajor<1>>) {
+    ///     print!("{} ", thread_idx.x);
+    /// }
+    /// let x = Device::simulator().zeros::<f32, 1>([1])?;
+    /// assert_eq!(hello::simulate(&x)?.output(), "0 1 2 ");
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn output(&self) -> String {
+        self.printed.iter().map(|printed| printed.text.as_str()).collect()
+    }
+
     /// Whether there are no findings.
     ///
     /// ```

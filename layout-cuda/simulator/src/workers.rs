@@ -6,6 +6,7 @@ use crate::bytecode;
 use crate::findings::Findings;
 use crate::machine::{Launch, Machine};
 use crate::options::Options;
+use crate::printed::Printing;
 use crate::report::{Counts, Report};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub findings: Findings,
+    pub printing: Printing,
     pub sites: Vec<Counts>,
     pub runs: Vec<[u64; 2]>,
     pub blocks: u64,
@@ -49,6 +51,7 @@ pub(crate) fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome
         let ordered = stopped || diagnostics.crossed;
         Outcome {
             findings: diagnostics.findings,
+            printing: diagnostics.printing,
             sites: diagnostics.counts,
             runs: machine.runs,
             blocks: count,
@@ -76,6 +79,7 @@ pub(crate) fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome
 impl Outcome {
     fn merge(&mut self, other: Outcome) {
         self.findings.merge(other.findings);
+        self.printing.merge(other.printing);
         self.sites.resize(self.sites.len().max(other.sites.len()), Counts::default());
         self.sites.iter_mut().zip(&other.sites).for_each(|(sum, counts)| sum.add(counts));
         self.runs.resize(self.runs.len().max(other.runs.len()), [0; 2]);
@@ -112,9 +116,12 @@ impl Outcome {
         let mut totals = Counts::default();
         lines.values().for_each(|counts| totals.add(counts));
         let (findings, left_out) = self.findings.finish(options.max_findings);
+        let (printed, unprinted) = self.printing.finish();
         Report {
             findings,
             left_out,
+            printed,
+            unprinted,
             totals,
             lines: lines.into_iter().collect(),
             blocks: self.blocks,

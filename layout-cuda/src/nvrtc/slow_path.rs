@@ -2,7 +2,7 @@
 //! warpgroup products are serialised or `setmaxnreg` is dropped.
 //!
 //! Law: [`slow_paths`] looks only at kernels that ask for Hopper's units, since these units are worth nothing on a slow
-//! path. For each reason it names the line of the text, where the compiler makes it known.
+//! path, and not at one that prints, since `printf` has its values in local memory. For each reason it names the line of the text, where the compiler makes it known.
 
 use std::fmt;
 
@@ -65,7 +65,7 @@ impl fmt::Display for SlowReason {
 }
 
 /// The slow paths of a compiled text, for a table of the Rust line of each of its lines (0 for none). Empty where the
-/// text does not ask for Hopper's units. Where there are some and NVRTC is there, the text is compiled once more with the
+/// text does not ask for Hopper's units, or prints. Where there are some and NVRTC is there, the text is compiled once more with the
 /// same `flags`, to learn their lines.
 ///
 /// ```
@@ -83,7 +83,7 @@ pub fn slow_paths(
     lines: &[u32],
     compiled: &Compiled,
 ) -> Vec<SlowPath> {
-    if !UNITS.iter().any(|unit| text.contains(unit)) {
+    if !UNITS.iter().any(|unit| text.contains(unit)) || text.contains(" printf(") {
         return Vec::new();
     }
     let mut list = reasons(compiled);

@@ -144,6 +144,7 @@ impl LaunchPlan {
             KernelParameter::Pointer(_)
             | KernelParameter::TensorMap(_)
             | KernelParameter::GridCounter
+            | KernelParameter::Failure
             | KernelParameter::Scalar(_) => 0,
             KernelParameter::Index(number) => values.argument(number).unwrap_or(0),
             KernelParameter::Dim(dim) => values.dims.get(dim as usize).copied().unwrap_or(0),

@@ -126,6 +126,13 @@ pub enum Extent {
     Computed(u32),
 }
 
+/// Words of the record of a failed assertion: 2 once it is complete, the assertion's number in the order of the text, `block_idx`,
+/// `thread_idx`, and the bits of the message's values.
+pub const FAILURE_WORDS: usize = 8 + MOST_ASSERTED;
+
+/// The most values in the message of an assertion.
+pub const MOST_ASSERTED: usize = 64;
+
 /// What the CUDA function takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelParameter {
@@ -136,6 +143,9 @@ pub enum KernelParameter {
     /// The address of the counter of blocks that have come to a barrier of the grid: 4 bytes of device memory, 0 before the
     /// first launch. A launch leaves it ready for the next one.
     GridCounter,
+    /// The address of the host's memory in which a failed assertion is written: [`FAILURE_WORDS`] words of 8 bytes, 0 before the first
+    /// launch.
+    Failure,
     /// A scalar argument of an element type.
     Scalar(u32),
     /// An index argument; 32 bits in a narrow variant, else 64.

@@ -4,8 +4,8 @@
 //! contains itself), and every tensor has one to five extents. The macro's lowering makes only valid kernels.
 
 use super::ir::{
-    Annotation, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, LocalId, Pattern,
-    StatementKind, TypeRef,
+    Annotation, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Format, Kernel, LocalId, Pattern,
+    Piece, StatementKind, TypeRef,
 };
 
 /// Tests a kernel.
@@ -137,6 +137,15 @@ impl Check<'_> {
         }
     }
 
+    /// Every value in range, and every piece's number.
+    fn format(&self, format: &Format, limit: u32) -> bool {
+        let piece = |piece: &Piece| match piece {
+            Piece::Text(_) => true,
+            Piece::Value(number, _) => (*number as usize) < format.values.len(),
+        };
+        format.values.iter().all(|id| self.expr(*id, limit)) && format.pieces.iter().all(piece)
+    }
+
     fn block(&self, block: &Block, limit: u32) -> bool {
         let Some(depth) = self.depth.checked_sub(1) else { return false };
         let inner = Check { kernel: self.kernel, depth };
@@ -156,7 +165,10 @@ impl Check<'_> {
                     && inner.block(body, limit)
             }
             StatementKind::While { condition, body } => expr(condition) && inner.block(body, limit),
-            StatementKind::Assert { condition, .. } => expr(condition),
+            StatementKind::Print(format) => self.format(format, limit),
+            StatementKind::Assert { condition, message, .. } => {
+                expr(condition) && self.format(message, limit)
+            }
             StatementKind::Break | StatementKind::Continue => true,
         });
         statements && block.value.iter().all(expr)

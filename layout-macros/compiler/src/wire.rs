@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 /// The version of the encoding. Raised with every change of [`super::ir`].
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Why bytes are not a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -87,7 +87,7 @@ impl Lowering<'_> {
             Expr::Match(node) => self.match_expr(expr, node),
             Expr::Closure(node) => self.closure(expr, node),
             Expr::Struct(node) => self.struct_literal(expr, node),
-            Expr::Macro(node) => self.no_macro(&node.mac),
+            Expr::Macro(node) => self.macro_value(Place::of_expr(expr), &node.mac),
             other => {
                 let (what, help) = refuse::expression(other);
                 self.refuse(Place::of(other), format!("the kernel language does not have {what}"), help)

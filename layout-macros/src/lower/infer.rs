@@ -10,8 +10,8 @@ use super::type_annotations::Ty;
 use layout_compiler::intrinsic::Intrinsic;
 use layout_compiler::ir::Annotation;
 use layout_compiler::ir::{
-    ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
-    UnaryOp,
+    ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Format, Kernel, LocalId, Pattern, StatementKind,
+    TypeRef, UnaryOp,
 };
 use layout_compiler::{Elem, ParamValue};
 use std::collections::HashMap;
@@ -208,6 +208,10 @@ impl Inference<'_> {
         }
     }
 
+    fn format(&mut self, format: &Format) {
+        format.values.iter().for_each(|value| drop(self.expr(*value)));
+    }
+
     fn block(&mut self, block: &Block) -> Ty {
         for statement in &block.statements {
             match &statement.kind {
@@ -243,7 +247,11 @@ impl Inference<'_> {
                     self.expr(*condition);
                     self.block(body);
                 }
-                StatementKind::Assert { condition, .. } => drop(self.expr(*condition)),
+                StatementKind::Print(format) => self.format(format),
+                StatementKind::Assert { condition, message, .. } => {
+                    self.expr(*condition);
+                    self.format(message);
+                }
                 StatementKind::Break | StatementKind::Continue => {}
             }
         }

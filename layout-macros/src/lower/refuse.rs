@@ -37,17 +37,20 @@ pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
 /// What to write instead of a macro.
 pub fn mac(name: &str) -> &'static str {
     match name {
-        "assert" => "write it as a statement: `assert!(condition, \"message\");`",
-        "assert_eq" => "write `assert!(a == b, \"message\");`",
-        "assert_ne" => "write `assert!(a != b, \"message\");`",
         "vec" | "format" => {
             "a kernel has no heap: a tile is `local::<f32>(layout)` or `shared::<f32>(layout)`"
         }
-        "println" | "print" | "eprintln" | "dbg" => "a kernel has no output: write to a `&mut` tensor",
-        "panic" | "todo" | "unimplemented" | "unreachable" => {
-            "a kernel cannot stop; guard what must not happen by `if`"
+        "eprintln" | "eprint" => "a GPU has one output: write `println!`",
+        "println" | "print" | "panic" | "todo" | "unimplemented" | "unreachable" => {
+            "it has no value: write it as a statement, with a `;`"
         }
-        _ => "the only macro is `assert!(condition, \"message\");`, over parameters",
+        _ if name.trim_start_matches("debug_").starts_with("assert") => {
+            "it has no value: write it as a statement, with a `;`"
+        }
+        _ => {
+            "the macros of a kernel are `println!`, `print!`, `dbg!`, `assert!`, `assert_eq!`, `assert_ne!`, `debug_assert!` and the \
+              like, `panic!`, `unreachable!`, `todo!`, `unimplemented!`"
+        }
     }
 }
 

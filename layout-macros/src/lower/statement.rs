@@ -5,7 +5,7 @@ use super::expression::binary_op;
 use super::scope::Binding;
 use super::sequence::sequence;
 use super::shape::Shape;
-use super::{Lowering, refuse};
+use super::{Lowering, macros, refuse};
 use crate::signature::type_ref;
 use crate::span::Place;
 use layout_compiler::ir::{
@@ -14,9 +14,7 @@ use layout_compiler::ir::{
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::ext::IdentExt;
-use syn::parse::Parser;
-use syn::punctuated::Punctuated;
-use syn::{Expr, ExprForLoop, Item, Lit, Macro, Pat, RangeLimits, Stmt, Token, Type};
+use syn::{Expr, ExprForLoop, Item, Pat, RangeLimits, Stmt, Type};
 
 /// The range of a `for`.
 struct Range {
@@ -65,7 +63,11 @@ impl Lowering<'_> {
                 }
                 Stmt::Macro(node) => {
                     self.no_attributes(&node.attrs);
-                    out.statements.extend(self.assertion(Place::of(node), &node.mac));
+                    let given = node.semi_token.is_none() && number == last && macros::has_value(&node.mac);
+                    match given {
+                        true => out.value = Some(self.macro_value(Place::of(node), &node.mac)),
+                        false => out.statements.extend(self.macro_statement(Place::of(node), &node.mac)),
+                    }
                 }
                 Stmt::Expr(expr, semicolon) => {
                     if semicolon.is_none() && number == last && is_value(expr) {
@@ -118,7 +120,7 @@ impl Lowering<'_> {
             }
             Expr::Continue(node) => return self.leave(place, true, node.label.as_ref()),
             Expr::Return(node) => return self.returned(place, node),
-            Expr::Macro(node) => return self.assertion(place, &node.mac).into_iter().collect(),
+            Expr::Macro(node) => return self.macro_statement(place, &node.mac),
             other => Some(StatementKind::Expr(self.expr(other))),
         };
         kind.map(|kind| self.statement(place, kind)).into_iter().collect()
@@ -424,64 +426,13 @@ impl Lowering<'_> {
             }
         }
     }
-
-    /// Refuses a macro.
-    pub(super) fn no_macro(&mut self, mac: &Macro) -> ExprId {
-        let name = mac.path.to_token_stream().to_string().replace(' ', "");
-        let message = format!("a kernel cannot call `{name}!` here");
-        self.refuse(Place::of(&mac.path), message, refuse::mac(&name))
-    }
-
-    /// `assert!(condition, "message")`, the only macro.
-    fn assertion(&mut self, place: Place, mac: &Macro) -> Option<Statement> {
-        if !mac.path.is_ident("assert") {
-            self.no_macro(mac);
-            return None;
-        }
-        let parts = match Punctuated::<Expr, Token![,]>::parse_terminated.parse2(mac.tokens.clone()) {
-            Ok(parts) => parts,
-            Err(error) => {
-                self.errors.syntax(&error);
-                return None;
-            }
-        };
-        let condition = match parts.first() {
-            Some(condition) => condition,
-            None => {
-                self.errors.push(
-                    place,
-                    "`assert!` needs a condition",
-                    "write `assert!(BM % 8 == 0, \"message\")`",
-                );
-                return None;
-            }
-        };
-        let message = match parts.iter().nth(1) {
-            None => text(condition),
-            Some(Expr::Lit(literal)) if parts.len() == 2 && matches!(literal.lit, Lit::Str(_)) => {
-                match &literal.lit {
-                    Lit::Str(message) => message.value(),
-                    _ => String::new(),
-                }
-            }
-            Some(other) => {
-                self.errors.push(
-                    Place::of_expr(other),
-                    "the message of an `assert!` is one plain string",
-                    "the values of the parameters are added to it: write `assert!(condition, \"message\")`",
-                );
-                return None;
-            }
-        };
-        let condition = self.expr(condition);
-        Some(self.statement(place, StatementKind::Assert { condition, message }))
-    }
 }
 
 /// Whether a block's last expression is the block's value; a loop, an assignment or an `if` of statements is not.
 pub(super) fn is_value(expr: &Expr) -> bool {
     match expr {
-        Expr::ForLoop(_) | Expr::While(_) | Expr::Assign(_) | Expr::Macro(_) => false,
+        Expr::ForLoop(_) | Expr::While(_) | Expr::Assign(_) => false,
+        Expr::Macro(node) => macros::has_value(&node.mac),
         Expr::Loop(node) => super::jumps::has_value(node),
         Expr::Break(_) | Expr::Continue(_) | Expr::Return(_) => false,
         Expr::Tuple(node) if node.elems.is_empty() => false,
@@ -505,7 +456,7 @@ fn block_has_value(block: &syn::Block) -> bool {
 }
 
 /// The text of a condition as it is written.
-fn text(expr: &Expr) -> String {
+pub(super) fn text(expr: &Expr) -> String {
     let mut out = String::new();
     for part in expr.to_token_stream().to_string().split_whitespace() {
         let called = out.ends_with(|c: char| c.is_alphanumeric() || c == '_');

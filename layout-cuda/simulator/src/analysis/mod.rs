@@ -9,6 +9,7 @@ mod barrier_membership;
 mod coverage;
 mod exited_blocks;
 mod initialisation;
+mod messages;
 mod phases;
 mod races;
 mod traffic;
@@ -61,6 +62,9 @@ pub(super) fn analyses(
         if program.updates {
             analyses.push(Box::new(updates::Updates::default()));
         }
+    }
+    if !program.messages.is_empty() {
+        analyses.push(Box::new(messages::Messages));
     }
     if options.counters {
         analyses.push(Box::new(traffic::Traffic));

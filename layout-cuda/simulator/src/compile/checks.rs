@@ -198,6 +198,8 @@ impl Compiler<'_> {
                 | StatementKind::Continue
                 | StatementKind::Barrier(_)
                 | StatementKind::Assume(_)
+                | StatementKind::Print(_)
+                | StatementKind::Assert { .. }
                 | StatementKind::SetMaxRegisters { .. }
                 | StatementKind::Atomic { .. } => {}
             }

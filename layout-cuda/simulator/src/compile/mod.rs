@@ -13,6 +13,7 @@ mod collectives;
 mod index;
 mod invariant;
 mod matrix;
+mod message;
 mod statement;
 mod value;
 
@@ -152,6 +153,7 @@ fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
             KernelParameter::Pointer(_)
             | KernelParameter::TensorMap(_)
             | KernelParameter::GridCounter
+            | KernelParameter::Failure
             | KernelParameter::Scalar(_)
             | KernelParameter::Index(_)
             | KernelParameter::Dim(_) => None,

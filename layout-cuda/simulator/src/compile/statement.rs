@@ -34,17 +34,17 @@ impl For<'_> {
 }
 
 /// The registers and cache at the start of a statement list.
-struct Mark {
+pub(super) struct Mark {
     taken: Taken,
     cache: usize,
 }
 
 impl Compiler<'_> {
-    fn mark(&self) -> Mark {
+    pub(super) fn mark(&self) -> Mark {
         Mark { taken: self.taken, cache: self.cache.mark() }
     }
 
-    fn rewind(&mut self, mark: Mark) {
+    pub(super) fn rewind(&mut self, mark: Mark) {
         self.cache.rewind(mark.cache);
         self.taken = mark.taken;
     }
@@ -96,6 +96,8 @@ impl Compiler<'_> {
                 Ok(())
             }
             StatementKind::Assume(condition) => self.assumption(condition),
+            StatementKind::Print(message) => self.print(message),
+            StatementKind::Assert { fails, message, .. } => self.assertion(fails, message),
             StatementKind::Signal(signal) => self.signal(signal),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
                 let (variable, step, reversed) = (*variable, *step, *reversed);

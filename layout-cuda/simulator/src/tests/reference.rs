@@ -79,6 +79,8 @@ impl Thread<'_> {
                 StatementKind::Let(_, None)
                 | StatementKind::Operation(_)
                 | StatementKind::Assume(_)
+                | StatementKind::Print(_)
+                | StatementKind::Assert { .. }
                 | StatementKind::Signal(_)
                 | StatementKind::Barrier(_)
                 | StatementKind::SetMaxRegisters { .. }

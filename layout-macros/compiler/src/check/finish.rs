@@ -37,6 +37,8 @@ fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
         | StatementKind::Atomic { .. }
         | StatementKind::SetMaxRegisters { .. }
         | StatementKind::Assume(_)
+        | StatementKind::Print(_)
+        | StatementKind::Assert { .. }
         | StatementKind::Signal(_) => true,
     });
     let mut changed = body.len() != before;
@@ -60,6 +62,8 @@ fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
             | StatementKind::Collective(..)
             | StatementKind::SetMaxRegisters { .. }
             | StatementKind::Assume(_)
+            | StatementKind::Print(_)
+            | StatementKind::Assert { .. }
             | StatementKind::Signal(_) => false,
         };
     }
@@ -101,6 +105,7 @@ pub(super) fn parameters(tables: &Tables, arguments: &[PlanArgument], body: &Out
     }
     parameters.extend(uses.maps.iter().map(|map| KernelParameter::TensorMap(*map)));
     parameters.extend(uses.grid_barrier.then_some(KernelParameter::GridCounter));
+    parameters.extend(uses.asserts.then_some(KernelParameter::Failure));
     parameters.extend(dims.into_iter().map(KernelParameter::Dim));
     parameters.extend(strides.into_iter().map(|(argument, mode)| KernelParameter::Stride { argument, mode }));
     parameters

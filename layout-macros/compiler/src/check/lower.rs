@@ -6,8 +6,8 @@ use crate::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, VarId, Widt
 use crate::ir::BinaryOp;
 use crate::origin::{Errors, KernelError, Origin};
 use crate::program::{
-    Access, Comparison, Operation, PlaceId, Space, Statement, StatementKind, Tables, TensorMap, Uses, Value,
-    Variable, VariableKind,
+    Access, Comparison, Message, MessagePart, Operation, PlaceId, Space, Statement, StatementKind, Tables,
+    TensorMap, Uses, Value, Variable, VariableKind,
 };
 use crate::prove::Facts;
 use crate::specialise::{TileAccess, TileOperation};
@@ -160,6 +160,18 @@ impl Lower {
                 self.assume(&condition, true);
                 StatementKind::Assume(condition)
             }
+            StatementKind::Print(message) => StatementKind::Print(self.message(message)?),
+            StatementKind::Assert { fails, message, debug } => {
+                let fails = self.value(fails)?;
+                let mark = self.facts.len();
+                self.assume(&fails, true);
+                let message = self.message(message)?;
+                self.facts.truncate(mark);
+                if !debug {
+                    self.assume(&fails, false);
+                }
+                StatementKind::Assert { fails, message, debug: *debug }
+            }
             StatementKind::Break => StatementKind::Break,
             StatementKind::Continue => StatementKind::Continue,
             StatementKind::Barrier(participants) => StatementKind::Barrier(*participants),
@@ -179,6 +191,17 @@ impl Lower {
         };
         out.push(Statement { kind, origin });
         Ok(())
+    }
+
+    /// The text, with its values lowered.
+    fn message(&mut self, message: &Message<TileAccess>) -> Result<Message<Access>, Failed> {
+        let one = |part: &MessagePart<TileAccess>| {
+            Ok(match part {
+                MessagePart::Text(text) => MessagePart::Text(text.clone()),
+                MessagePart::Value(value, elem, spec) => MessagePart::Value(self.value(value)?, *elem, *spec),
+            })
+        };
+        Ok(Message { parts: message.parts.iter().map(one).collect::<Result<_, Failed>>()? })
     }
 
     /// Adds what follows from a condition that holds, or does not.

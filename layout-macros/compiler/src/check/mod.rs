@@ -21,7 +21,9 @@ use super::index::Index;
 use super::ir::{BinaryOp, RemarkKind};
 use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
-use super::program::{Access, Comparison, Operation, Statement, StatementKind, Tables, TensorMap, Value};
+use super::program::{
+    Access, Comparison, Message, Operation, Part, Statement, StatementKind, Tables, TensorMap, Value, walk,
+};
 use super::prove::Facts;
 use super::specialise::{Head, Specialised};
 use std::collections::HashSet;
@@ -79,6 +81,21 @@ impl Checked {
     /// Variables, places, atoms, positions.
     pub fn tables(&self) -> &Tables {
         &self.tables
+    }
+    /// The assertions that a GPU tests, in the order of the text: the line of each, and its message.
+    pub fn assertions(&self) -> Vec<(u32, &Message<Access>)> {
+        let mut found = Vec::new();
+        walk::statements(&self.body, &mut |part| {
+            if let Part::Statement(Statement {
+                kind: StatementKind::Assert { message, debug: false, .. },
+                origin,
+            }) = part
+            {
+                let position = self.tables.positions.get(origin.0 as usize);
+                found.push((position.map_or(0, |position| position.line), message));
+            }
+        });
+        found
     }
     /// The statements.
     pub fn body(&self) -> &[Statement<Access, Operation>] {

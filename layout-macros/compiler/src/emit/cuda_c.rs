@@ -44,6 +44,8 @@ pub(super) struct Emitter<'a> {
     pub(super) subtracted: BTreeSet<VarId>,
     /// Accumulators to fence in front of loops.
     fences: Fences,
+    /// Assertions so far.
+    pub(super) assertions: u32,
     rust: u32,
 }
 
@@ -67,6 +69,7 @@ impl<'a> Emitter<'a> {
             device: Device::default(),
             writer: Writer::default(),
             guards: Mask::new(),
+            assertions: 0,
             rust: 0,
         }
     }
@@ -256,6 +259,9 @@ impl<'a> Emitter<'a> {
                 let condition = self.value(condition);
                 self.wrapped(|room| wrap::call("__builtin_assume", &[condition], room));
             }
+            StatementKind::Print(message) => self.print(message),
+            StatementKind::Assert { debug: true, .. } => {}
+            StatementKind::Assert { fails, message, debug: false } => self.assertion(fails, message),
             StatementKind::Signal(signal) => self.signal(signal),
         }
         self.guards.clear();

@@ -24,6 +24,7 @@ static FUNCTIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
         file!("copy_async"),
         file!("barrier"),
         file!("mbarrier"),
+        file!("assertion"),
         wrappers::asynchronous(),
         wrappers::hints(),
         file!("matrix"),

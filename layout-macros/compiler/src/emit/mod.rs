@@ -21,6 +21,7 @@ mod expression;
 mod hint;
 mod index;
 mod matrix;
+mod message;
 mod names;
 mod operation;
 mod placement;
@@ -171,6 +172,9 @@ impl Emitter<'_> {
             }
             KernelParameter::GridCounter => {
                 ("unsigned int*".to_owned(), Name::GridCounter, "grid_arrived".to_owned())
+            }
+            KernelParameter::Failure => {
+                ("unsigned long long*".to_owned(), Name::Failure, "failure".to_owned())
             }
             KernelParameter::Scalar(number) => {
                 let kind = match argument(number).map(|argument| &argument.kind) {

@@ -13,6 +13,7 @@
 //! | dynamic shared memory | `shared_memory` |
 //! | L2's policy of a hint | `evict_first` |
 //! | counter of a barrier of the grid | `grid_arrived` |
+//! | record of a failed assertion | `failure` |
 //!
 //! Invariant: the names that are visible at one point are distinct. No name is a word of C++ or CUDA or the name of a
 //! helper, and none contains `__` or begins with an underscore and a capital (both are reserved in C++).
@@ -39,6 +40,8 @@ pub(super) enum Name {
     Map(u32),
     /// The counter of blocks at a barrier of the grid.
     GridCounter,
+    /// The record of a failed assertion.
+    Failure,
     /// A dimension.
     Dim(u32),
     /// The stride of an argument's mode.

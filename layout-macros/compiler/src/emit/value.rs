@@ -40,6 +40,13 @@ impl Emitter<'_> {
         }
     }
 
+    /// A value, converted to this type.
+    pub(super) fn converted_to(&mut self, value: &Value<Access>, to: Elem) -> Expression {
+        let from = self.elem(value);
+        let operand = self.value(value);
+        self.cast(from, to, operand)
+    }
+
     /// The type of a value.
     pub(super) fn elem(&self, value: &Value<Access>) -> Elem {
         match value {

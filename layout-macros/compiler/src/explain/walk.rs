@@ -52,6 +52,8 @@ fn means_of(kind: &StatementKind<Access, Operation>) -> Transport {
         | StatementKind::Continue
         | StatementKind::Barrier(_)
         | StatementKind::Assume(_)
+        | StatementKind::Print(_)
+        | StatementKind::Assert { .. }
         | StatementKind::SetMaxRegisters { .. } => Transport::Thread,
     }
 }

@@ -9,6 +9,7 @@
 
 mod deny;
 mod expression;
+mod format;
 mod statement;
 mod walk;
 
@@ -16,6 +17,7 @@ pub use walk::Seen;
 
 pub use deny::RemarkKind;
 pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
+pub use format::{Align, AssertKind, Format, Piece, Spec, Style};
 pub use statement::{Annotation, Block, Pattern, Statement, StatementKind};
 
 use super::origin::{Origin, Position};

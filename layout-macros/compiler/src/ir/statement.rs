@@ -4,7 +4,7 @@
 
 use super::super::origin::Origin;
 use super::super::wire::wire;
-use super::{BinaryOp, ExprId, LocalId, TypeRef};
+use super::{AssertKind, BinaryOp, ExprId, Format, LocalId, TypeRef};
 
 wire! {
     /// `{ statements; value }`.
@@ -89,12 +89,16 @@ wire! {
         Break,
         /// `continue;`
         Continue,
-        /// `assert!(condition, "message")`, a condition on parameters.
+        /// `println!("..", ..)`, `print!`.
+        Print(format: Format),
+        /// `assert!(condition, "..", ..)` and the like.
         Assert {
+            /// Where it is in force.
+            kind: AssertKind,
             /// The condition.
             condition: ExprId,
             /// The message, or the condition's own text.
-            message: String,
+            message: Format,
         },
     }
 }

@@ -75,7 +75,13 @@ impl Kernel {
                     self.in_expr(*condition, depth, see);
                     self.in_block(body, depth, see);
                 }
-                StatementKind::Assert { condition, .. } => self.in_expr(*condition, depth, see),
+                StatementKind::Print(format) => {
+                    format.values.iter().for_each(|id| self.in_expr(*id, depth, see));
+                }
+                StatementKind::Assert { condition, message, .. } => {
+                    self.in_expr(*condition, depth, see);
+                    message.values.iter().for_each(|id| self.in_expr(*id, depth, see));
+                }
                 StatementKind::Declare { .. } | StatementKind::Break | StatementKind::Continue => {}
             }
         }

@@ -18,6 +18,7 @@
 //! | waits, commits, fences | `signal.rs` |
 //! | copies of boxes by TMA | `tensor_map.rs` |
 //! | matrix instructions of a warp | `matrix.rs` |
+//! | formatted text | `message.rs` |
 //! | matrix products of a warpgroup | `wgmma.rs` |
 //! | the walk over a program | `walk.rs` |
 //! | names that a piece of code uses | `uses.rs` |
@@ -29,6 +30,7 @@ mod collective;
 pub mod flow;
 mod loss;
 mod matrix;
+pub mod message;
 mod operation;
 mod place;
 mod signal;
@@ -44,6 +46,7 @@ pub use atomic::*;
 pub use collective::*;
 pub use loss::*;
 pub use matrix::*;
+pub use message::{Message, MessagePart};
 pub use operation::Transport;
 pub use operation::*;
 pub use place::*;

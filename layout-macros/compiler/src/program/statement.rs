@@ -3,7 +3,7 @@
 //! A variable lives from its `Let` to the end of the statement list that holds it, and a loop's body starts each round
 //! without its variables.
 
-use super::{Access, AtomicChange, Collective, Comparison, Scope, Signal, Value};
+use super::{Access, AtomicChange, Collective, Comparison, Message, Scope, Signal, Value};
 use crate::index::{Index, VarId};
 use crate::origin::Origin;
 
@@ -88,6 +88,17 @@ pub enum StatementKind<A, O> {
     },
     /// The program promises that this condition holds where a thread comes here: the simulator reports where it does not.
     Assume(Value<A>),
+    /// Prints a text.
+    Print(Message<A>),
+    /// Where `fails` holds the simulator reports the message, and a GPU stops the grid.
+    Assert {
+        /// The opposite of the asserted condition.
+        fails: Value<A>,
+        /// What is reported.
+        message: Message<A>,
+        /// Whether only the simulator tests it, and nothing may rely on it.
+        debug: bool,
+    },
     /// What orders asynchronous work.
     Signal(Signal),
 }
@@ -123,6 +134,8 @@ impl<A, O> StatementKind<A, O> {
             | StatementKind::Atomic { .. }
             | StatementKind::SetMaxRegisters { .. }
             | StatementKind::Assume(_)
+            | StatementKind::Print(_)
+            | StatementKind::Assert { .. }
             | StatementKind::Signal(_) => Control::Straight,
         }
     }
@@ -168,6 +181,8 @@ impl<O> StatementKind<Access, O> {
             | StatementKind::Collective(..)
             | StatementKind::SetMaxRegisters { .. }
             | StatementKind::Assume(_)
+            | StatementKind::Print(_)
+            | StatementKind::Assert { .. }
             | StatementKind::Signal(_) => &[],
         }
     }

@@ -27,6 +27,8 @@ pub struct Uses {
     pub maps: BTreeSet<u32>,
     /// Whether there is a barrier of the grid.
     pub grid_barrier: bool,
+    /// Whether a GPU tests an assertion.
+    pub asserts: bool,
 }
 
 impl Uses {
@@ -81,6 +83,7 @@ impl Uses {
             // What they hold are parts of their own.
             Part::Statement(statement) => {
                 self.grid_barrier |= matches!(statement.kind, StatementKind::Barrier(Participants::Grid));
+                self.asserts |= matches!(statement.kind, StatementKind::Assert { debug: false, .. });
             }
             Part::Compare(_) => {}
             Part::Hint(_) | Part::Assigned(_) | Part::Declared(_) | Part::Word(_) => {}

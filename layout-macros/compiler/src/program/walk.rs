@@ -104,6 +104,11 @@ pub fn own<'a>(one: &'a Statement<Access, Operation>, see: &mut impl FnMut(Part<
         StatementKind::While(condition, _)
         | StatementKind::If(condition, ..)
         | StatementKind::Assume(condition) => value(condition, see),
+        StatementKind::Print(message) => message.values().for_each(|part| value(part, see)),
+        StatementKind::Assert { fails, message, .. } => {
+            value(fails, see);
+            message.values().for_each(|part| value(part, see));
+        }
         StatementKind::Break
         | StatementKind::Continue
         | StatementKind::Barrier(_)

@@ -39,14 +39,19 @@ impl Evaluator<'_> {
                 )
             }
             Err(value) => {
-                self.note_compared(&value);
-                let known = self.facts.len();
-                self.facts.assume_condition(&self.tables.atoms, &value, true);
-                self.push_conjuncts(value, origin);
-                self.facts.named_since(known).into_iter().for_each(|id| self.narrow(id, origin));
+                self.push_conjuncts(value.clone(), origin);
+                self.rely_on(&value, origin);
                 Ok(StaticValue::Unit)
             }
         }
+    }
+
+    /// The condition is a fact to the end of the block.
+    pub(super) fn rely_on(&mut self, condition: &Value<TileAccess>, origin: Origin) {
+        self.note_compared(condition);
+        let known = self.facts.len();
+        self.facts.assume_condition(&self.tables.atoms, condition, true);
+        self.facts.named_since(known).into_iter().for_each(|id| self.narrow(id, origin));
     }
 
     /// To the end of the block, the names of a number of 64 bits that the facts keep within 32 are those of a variable of 32 bits.
@@ -98,7 +103,7 @@ impl Evaluator<'_> {
 }
 
 /// What statements do besides computing values for the statements behind them; `own` are the variables that they declare.
-fn effect(list: &[TileStatement], own: &mut Vec<VarId>, in_loop: bool) -> Option<&'static str> {
+pub(super) fn effect(list: &[TileStatement], own: &mut Vec<VarId>, in_loop: bool) -> Option<&'static str> {
     list.iter().find_map(|statement| match &statement.kind {
         StatementKind::Let(var, _) | StatementKind::LetIndex(var, _) => {
             own.push(*var);
@@ -116,7 +121,8 @@ fn effect(list: &[TileStatement], own: &mut Vec<VarId>, in_loop: bool) -> Option
         StatementKind::Collective(..) => Some("is of several threads together"),
         StatementKind::Atomic { .. } => Some("is an atomic operation"),
         StatementKind::SetMaxRegisters { .. } => Some("changes the thread's registers"),
-        StatementKind::Assume(_) => None,
+        StatementKind::Print(_) => Some("prints"),
+        StatementKind::Assume(_) | StatementKind::Assert { .. } => None,
         StatementKind::For { .. } | StatementKind::While(..) | StatementKind::If(..) => {
             let in_loop = in_loop || matches!(statement.kind.control(), Control::Loop(_));
             statement.kind.lists().into_iter().find_map(|list| effect(list, own, in_loop))

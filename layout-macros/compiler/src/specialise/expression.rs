@@ -659,7 +659,7 @@ fn is_number(first: &StaticValue, second: &StaticValue) -> bool {
 }
 
 /// The opposite of a condition. That of a comparison of floats is no other comparison: none holds of NaN.
-fn negated(condition: Value<TileAccess>) -> Value<TileAccess> {
+pub(super) fn negated(condition: Value<TileAccess>) -> Value<TileAccess> {
     match condition {
         Value::Compare(comparison) => {
             Value::Compare(Comparison { op: comparison.op.negated(), ..comparison })

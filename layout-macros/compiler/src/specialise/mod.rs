@@ -21,6 +21,7 @@ mod induction;
 mod layouts;
 mod local;
 mod matrix;
+mod message;
 mod movement;
 mod numbers;
 mod operator;

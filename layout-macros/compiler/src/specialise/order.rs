@@ -202,6 +202,8 @@ impl Evaluator<'_> {
             | StatementKind::LetIndex(..)
             | StatementKind::Collective(..)
             | StatementKind::Assume(_)
+            | StatementKind::Print(_)
+            | StatementKind::Assert { .. }
             | StatementKind::Break
             | StatementKind::Continue => {}
             StatementKind::Assign(var, _) | StatementKind::AssignIndex(var, _) => {

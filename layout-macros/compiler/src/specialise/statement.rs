@@ -125,20 +125,12 @@ impl Evaluator<'_> {
                 self.push(origin, StatementKind::Continue);
                 Ok(())
             }
-            Ast::Assert { condition, message } => match self.condition(*condition)? {
-                Ok(true) => Ok(()),
-                Ok(false) => {
-                    let set = self.params.key();
-                    self.fail(origin, format!("assertion failed for {set}: {message}"))
-                }
-                Err(condition) if self.ask_condition(&condition) => Err(Failed),
-                Err(_) => self.fail_help(
-                    origin,
-                    "the condition of `assert!` is not known at compile time",
-                    "a condition on dimensions belongs in the attribute, `require(..)`; a value of the run is written to a `&mut` tensor \
-                     and tested on the host",
-                ),
-            },
+            Ast::Print(format) => {
+                let message = self.message(format, origin)?;
+                self.push(origin, StatementKind::Print(message));
+                Ok(())
+            }
+            Ast::Assert { kind, condition, message } => self.asserted(*kind, *condition, message, origin),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::elem::{Constant, Elem};
 use crate::index::{Index, VarId};
 use crate::ir::{Annotation, BinaryOp, ExprId, ExprKind, LocalId, TypeRef};
 use crate::origin::Origin;
-use crate::program::{Statement, StatementKind, Value, VariableKind};
+use crate::program::{MessagePart, Statement, StatementKind, Value, VariableKind};
 use std::collections::HashMap;
 
 impl Evaluator<'_> {
@@ -456,6 +456,15 @@ pub(super) fn settle(
                     && let Some(settled) = Constant::float(elem, constant.as_f64())
                 {
                     *constant = settled;
+                }
+            }
+            StatementKind::Print(message) | StatementKind::Assert { message, .. } => {
+                for part in &mut message.parts {
+                    if let MessagePart::Value(Value::Variable(var), elem, _) = part
+                        && let VariableKind::Elem(settled) = kinds(*var)
+                    {
+                        *elem = settled;
+                    }
                 }
             }
             StatementKind::For { body, .. } | StatementKind::While(_, body) => {
