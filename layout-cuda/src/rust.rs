@@ -93,7 +93,43 @@
 //!
 //! - A `for` runs over `a..b` or `a..=b`, with `.step_by(n)`, `.rev()` and `unroll(..)`; its ends may be of any integer type. Or it
 //!   runs over an array: `a`, `&a`, `&mut a`, `a.iter()`, `a.iter_mut()`, each perhaps with `.enumerate()` and `.rev()`.
-//! - `assert!` is over parameters and speaks at compile time. `?`, `if let`, `unsafe`, `async` and macros are not here.
+//! - `?`, `if let`, `unsafe` and `async` are not here, nor are macros but for the next ones.
+//!
+//! # Printing and asserting
+//!
+//! ```
+//! use layout_cuda::{Device, FindingKind, tiled_kernel};
+//! #[tiled_kernel(B = [4], block = [B], grid = [1])]
+//! fn roots(x: &mut LayoutTensor<f32, RowMajor<4>>) {
+//!     assert!(B % 4 == 0); // of parameters: the compiler tests it
+//!     let i = thread_idx.x;
+//!     assert!(x[[i]] >= 0.0, "x[{i}] is {}", x[[i]]);
+//!     x[[i]] = dbg!(x[[i]].sqrt());
+//!     println!("{i}: {:.2}", x[[i]]);
+//! }
+//! let mut x = Device::simulator().upload(&[4.0f32, -1.0, 2.25, 9.0], [4])?;
+//! let report = roots::simulate(&mut x)?; // prints, too, as a launch does
+//! assert_eq!(report.printed[1].text, "0: 2.00\n");
+//! let failed = report.find(FindingKind::AssertionFailed).unwrap();
+//! assert_eq!((failed.message.as_str(), failed.thread), ("x[1] is -1", [1, 0, 0]));
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
+//! - `println!` and `print!` take numbers, bools, arrays and tuples of them under `{:?}`, and views whose extents are known at compile time,
+//!   of at most 256 elements: by their coordinates, a line for each row. Widths and precisions are numbers; what `printf`
+//!   does not have is refused: `{:b}`, `{:^8}`, `{:*<8}`, `{:#8x}`. `dbg!(x)` prints its place, its text and `{:?}` of its value,
+//!   and is the value.
+//! - The simulator writes what Rust's `format!` writes, when the launch ends, by blocks, then by threads, then in the program's order; `Report::printed`
+//!   has it, too, and [`Options::located`](crate::Options::located) adds the thread and the line. A GPU calls `printf`, whose order is not defined and
+//!   which is written at the next wait. It differs for floats without a precision: they have as many digits as give the
+//!   value back (`%.9g` of an `f32`, `%.17g` of an `f64`), an exponent has at least two digits, and NaN is `nan`.
+//! - A condition that is known at compile time is tested there: a false one is an error with the parameters' values. Else it is tested
+//!   in each thread, and is a fact for proofs to the end of its block, as that of `assume` is: masks behind `assert!(i < N)` go.
+//!   The simulator reports the first thread that fails, and goes on. On a GPU a thread that fails writes where it is and
+//!   the message's values to the host's memory and stops the grid: the next call that waits returns
+//!   [`DriverError::Assertion`](crate::driver::DriverError::Assertion), and the context has ended.
+//! - `debug_assert!` and the like are tested on the simulator only and are facts nowhere. `panic!`, `unreachable!`, `todo!` and `unimplemented!` fail
+//!   wherever a thread comes to them; they are statements.
 //!
 //! # Literals
 //!

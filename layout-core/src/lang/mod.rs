@@ -29,7 +29,8 @@
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], `div_ceil` |
 //! | functions of floats | [`Float`]: `sin` to `hypot`, `floor` to `fract`, `min`, `max`, `clamp`, `mul_add`, `to_bits`; [`Approximate`]: `exp2_approx` and the like |
 //! | functions of integers | [`Whole`]: `count_ones` to `swap_bytes`, `pow`, `wrapping_add` and the like, `saturating_add` and the like; [`byte_perm`], [`funnel_shift_left`], [`funnel_shift_right`], [`dot4`]; of bytes and pairs [`min_u8x4`] to [`eq_u16x2`] |
-//! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!`, [`assume`] |
+//! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, [`assume`] |
+//! | macros | `println!`, `print!`, `dbg!`, `assert!`, `assert_eq!`, `assert_ne!`, `debug_assert!` and the like, `panic!`, `unreachable!`, `todo!` |
 //!
 //! ```
 //! use layout_core::lang::*;

@@ -127,7 +127,7 @@ impl Lowering<'_> {
                 let given = arguments.values.len();
                 self.errors.push(
                     place,
-                    format!("`{{}}` number {number} of this format string has no value; {given} are given"),
+                    format!("`{{{number}}}` of the format string has no value; values given: {given}"),
                     "write a value for each `{}` behind the format string, or its name inside: `{x}`",
                 );
                 return None;

@@ -16,7 +16,7 @@ fn kernel<const N: usize>(c: &mut LayoutTensor<f32, RowMajor<N>>) {
         Some(0) => {}
         _ => {}
     }
-    println!("{}", thread_idx.x);
+    eprintln!("{}", thread_idx.x);
     let first = loop {
         break thread_idx.x;
     };
