@@ -5,7 +5,7 @@
 use layout_compiler::intrinsic::{Form, Intrinsic};
 
 /// CUDA's and others' names, without `__` and a final `f`, in lower case with `_`; and ours.
-const SYNONYMS: [(&str, &str); 34] = [
+const SYNONYMS: [(&str, &str); 36] = [
     ("syncthreads", "barrier"),
     ("sync_threads", "barrier"),
     ("syncwarp", "sync_warp"),
@@ -38,12 +38,14 @@ const SYNONYMS: [(&str, &str); 34] = [
     ("atomic_cas", "atomic_compare_exchange"),
     ("atomic_exch", "atomic_exchange"),
     ("sizeof", "size_of"),
+    ("ceildiv", "div_ceil"),
+    ("cdiv", "div_ceil"),
     ("shape", "dim"),
     ("extent", "dim"),
 ];
 
 /// What is said otherwise here, of words that are no member's: in lower case with `_`, without `__` in front.
-const ADVICE: [(&[&str], &str); 26] = [
+const ADVICE: [(&[&str], &str); 37] = [
     (&["get", "load", "read", "ldg", "at", "item"], "an element is read as `x[[i, j]]`"),
     (&["store", "set", "write", "put"], "an element is written as `x[[i, j]] = value;`"),
     (
@@ -111,7 +113,46 @@ const ADVICE: [(&[&str], &str); 26] = [
     (&["t"], "a view with its modes in reverse order is `x.transpose()`"),
     (&["shape", "size", "dims", "extents", "strides"], "the extent of a mode is `x.dim(0)`"),
     (&["printf", "print", "cout"], "a kernel has no output: write to a `&mut` tensor"),
-    (&["stack_allocation", "malloc", "alloca"], "registers are `local::<f32>(row_major([n]))` or `[0.0; n]`"),
+    (
+        &["stack_allocation", "tb", "alloc"],
+        "shared memory is `shared::<f32>(row_major([32, 32]))`, registers are `local::<f32>(row_major([8, 8]))`",
+    ),
+    (&["malloc", "alloca"], "registers are `local::<f32>(row_major([n]))` or `[0.0; n]`"),
+    (
+        &["copy_sram_to_dram", "copy_local_to_dram", "copy_sram_to_local", "copy_local_to_sram"],
+        "it is `to.copy_from(&from)` of each thread's part: \
+         `c_tile.distribute(threads, thread_idx.x).copy_from(&c_smem.distribute(threads, thread_idx.x))`, or `to.copy_from(&registers)`",
+    ),
+    (
+        &["mbarrier_init", "mbarrier_inval"],
+        "it is `let barriers = mbarriers(count, arrivals);` by every thread, and one of them `barriers.at(i)`",
+    ),
+    (
+        &["mbarrier_arrive_expect_tx_shared", "mbarrier_arrive_expect_tx", "mbarrier_arrive"],
+        "it is `barriers.at(i).arrive_expect(bytes)`, without bytes `barriers.at(i).arrive()`",
+    ),
+    (
+        &["mbarrier_try_wait_parity_shared", "mbarrier_try_wait", "mbarrier_test_wait"],
+        "it is `barriers.at(i).wait(parity)`, which waits until the phase has ended",
+    ),
+    (
+        &["cp_async_bulk_tensor_shared_cluster_global", "cp_async_bulk_tensor"],
+        "it is `tma_load(&mut smem, &x.tile([m, n], [i, j]), barriers.at(k))`",
+    ),
+    (&["cp_async_bulk_tensor_global_shared_cta"], "it is `tma_store(&mut y.tile([m, n], [i, j]), &smem)`"),
+    (&["tma_store_fence"], "it is `fence_async_proxy()`, before the `barrier()` in front of `tma_store`"),
+    (
+        &["create_tma_descriptor", "create_tensor_map"],
+        "a kernel takes the tensor itself: each launch makes the descriptors that its `tma_load`s and `tma_store`s need",
+    ),
+    (
+        &["mma_op"],
+        "it is `core.mma(&mut acc, &core.load_a(&a), &core.load_b(&b))` with `let core = mma_atom::<f32>([16, 8, 8]);`",
+    ),
+    (
+        &["simd_width_of", "simdwidthof"],
+        "a vector of 16 bytes has `16 / size_of::<f32>()` elements: `x.vectorize([1, 4])`",
+    ),
     (
         &["async_copy", "cp_async", "memcpy_async", "copy_async", "copy", "memcpy", "load_tile", "copy_tile"],
         "it is `copy_dram_to_sram_async(&mut tile, &view, threads)` of a block, `tile.copy_from_async(&view)` of a thread",
@@ -245,6 +286,7 @@ pub fn synonym(text: &str) -> Option<String> {
         .and_then(member)
         .or_else(|| member(&plain).filter(|_| plain != text))
         .or_else(|| member(short).filter(|_| short != text))
+        .or_else(|| member(plain.strip_prefix("cp_async_")?))
 }
 
 /// `threadIdx` and the like.
@@ -327,6 +369,32 @@ mod tests {
         }
     }
 
+    /// Each word of the tutorials leads to one that is in the vocabulary, and a copy to the other direction to no opposite one.
+    #[test]
+    fn words_of_mojo_lead_to_ours() {
+        for (word, ours) in [
+            ("create_tma_descriptor", "tma_load"),
+            ("mbarrier_init", "mbarriers("),
+            ("mbarrier_arrive_expect_tx_shared", "arrive_expect("),
+            ("mbarrier_try_wait_parity_shared", "wait("),
+            ("cp_async_bulk_tensor_shared_cluster_global", "tma_load("),
+            ("cp_async_bulk_tensor_global_shared_cta", "tma_store("),
+            ("tma_store_fence", "fence_async_proxy()"),
+            ("mma_op", "mma_atom::<"),
+            ("simd_width_of", "size_of::<"),
+            ("stack_allocation", "shared::<"),
+            ("tb", "shared::<"),
+            ("alloc", "shared::<"),
+            ("copy_sram_to_dram", "c_tile.distribute("),
+            ("copy_local_to_dram", "copy_from("),
+        ] {
+            let way = advice(word).unwrap_or_default();
+            assert!(way.contains(ours), "{word}: {way}");
+            let name = ours.trim_start_matches("c_tile.").split(['(', ':']).next().unwrap_or_default();
+            assert!(Intrinsic::ALL.iter().any(|known| known.name() == name), "{name}");
+        }
+    }
+
     #[test]
     fn words_of_cuda_lead_to_ours() {
         for (text, ours) in [
@@ -338,6 +406,8 @@ mod tests {
             ("fmaf", "x.mul_add(..)"),
             ("logf", "x.ln()"),
             ("shape", "x.dim(..)"),
+            ("ceildiv", "x.div_ceil(..)"),
+            ("cp_async_bulk_commit_group", "bulk_commit_group()"),
         ] {
             assert_eq!(synonym(text).as_deref(), Some(ours), "{text}");
         }
