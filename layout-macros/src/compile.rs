@@ -90,7 +90,8 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     if !errors.is_empty() {
         return expand::module_with_errors(&face, &errors, &copy);
     }
-    expand::module(&face, &Compiled { kernel: lowered.kernel, texts, copy })
+    let Lowered { kernel, configuration, .. } = lowered;
+    expand::module(&face, &Compiled { kernel, configuration, texts, copy })
 }
 
 /// The parameter sets that the attribute lists.
@@ -106,7 +107,7 @@ fn sets(lowered: &Lowered, errors: &mut Errors) -> Vec<ParamSet> {
 
 /// The text of each parameter set, and of each `variant_if`: the stages of layout-core, one after the other.
 fn texts(lowered: &Lowered, sets: Vec<ParamSet>, errors: &mut Errors) -> Vec<Text> {
-    let Lowered { kernel, places } = lowered;
+    let Lowered { kernel, places, .. } = lowered;
     let conditions = (0..kernel.variant_if.len() as u32).map(Some);
     let promises: Vec<Promises> = std::iter::once(None)
         .chain(conditions)

@@ -33,8 +33,8 @@ use proc_macro::TokenStream;
 /// | `BM = [32, 64]` | a variant for each value, and for each combination where there are several lists |
 /// | `BM = 64 * WARPS` | a parameter that is an expression over others: integers, `if`, `div_ceil`, `min`, `max`, `size_of` |
 /// | `filter(c, ..)` | of the combinations those for which the conditions hold: `filter(T == bf16 || STAGES < 4)` |
-/// | `block = [x, y, z]` | threads of a block, over parameters; 1 to 3 axes |
-/// | `grid = [x, y, z]` | blocks of the grid, over parameters, dimensions and arguments of type `usize` or `isize`; `require` may keep it from being negative |
+/// | `block = [x, y, z]` | threads of a block, over parameters; 1 to 3 axes; left out, what the body says |
+/// | `grid = [x, y, z]` | blocks of the grid, over parameters, dimensions and arguments of type `usize` or `isize`; `require` may keep it from being negative; left out, what the body says |
 /// | `cluster = [x, y, z]` | blocks of a cluster |
 /// | `arch = "sm_90a"` | the only architecture the kernel is for; `if TMA { "sm_90a" } else { "sm_80" }` depends on the parameters |
 /// | `min_blocks = n` | blocks that a multiprocessor must be able to hold |
@@ -43,6 +43,12 @@ use proc_macro::TokenStream;
 /// | `deny(narrowed, masked, synchronous)` | an access that lost one of these is an error, in the variant that keeps every promise (each `variant_if`, where there is one); `explain` says the same without refusing |
 /// | `require(c, ..)` | launch refuses where a condition is false |
 /// | `variant_if(c, ..)` | a second variant that relies on the conditions; launch takes it where they hold |
+///
+/// `block` follows from `block_idx.x * SIZE + thread_idx.x` where a tensor is written, from `thread_idx` as the place in a tile of a tensor that is
+/// written, from loops over `(thread_idx.x..n).step_by(SIZE)` and from thread layouts. `grid` follows from the parts of written tensors that
+/// `block_idx` selects: `c.tile([BM, BN], [block_idx.y, block_idx.x])` has `[N.div_ceil(BN), M.div_ceil(BM)]`. What follows is in the module's
+/// documentation and in `explain`; where nothing does, the error says what was found. A kernel with `block` and without a grid of
+/// either kind takes the launch's.
 ///
 /// A const generic of the function is a dimension: static where the attribute binds it, else taken from the tensors
 /// at launch. An extent may be an expression, `RowMajor<{ M + 1 }, K>`, if some tensor has the plain dimension. Attribute

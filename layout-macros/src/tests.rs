@@ -87,6 +87,17 @@ fn a_kernel_becomes_a_module() {
     }
 }
 
+/// The documentation of the module has the entries that follow from the body; those that are written are in the source.
+#[test]
+fn the_documentation_has_the_entries_that_follow() {
+    let out = expand("BLOCK = 256", VECTOR_ADD.1);
+    assert!(!out.contains("compile_error"), "{out}");
+    assert!(out.contains("From the body: `block = [BLOCK]`, `grid = [N.div_ceil(BLOCK)]`."), "{out}");
+    let half = expand("BLOCK = 256, block = [BLOCK]", VECTOR_ADD.1);
+    assert!(half.contains("From the body: `grid = [N.div_ceil(BLOCK)]`."), "{half}");
+    assert!(!expand(VECTOR_ADD.0, VECTOR_ADD.1).contains("From the body"));
+}
+
 /// An expansion as a person would write it, without the kernel's bytes: their form is layout-core's.
 fn pretty(attribute: &str, item: &str) -> String {
     let tokens = run(attribute.parse().expect("attribute"), item.parse().expect("item"));

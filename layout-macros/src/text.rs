@@ -103,6 +103,9 @@ fn text_errors(errors: &Errors) -> Vec<TextError> {
 }
 
 #[cfg(test)]
+mod configuration_tests;
+
+#[cfg(test)]
 mod text_tests {
     //! Texts that are kernels, and texts that are none.
 

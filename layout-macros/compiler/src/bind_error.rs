@@ -102,9 +102,9 @@ pub enum BindError {
         /// The values in it.
         values: String,
     },
-    /// The attribute has no `grid` and the launch gave none.
+    /// The attribute has no `grid`, none follows from the body, and the launch gave none.
     NoGrid,
-    /// The attribute has a `grid`, and the launch gave one too.
+    /// The attribute or the body has a `grid`, and the launch gave one too.
     GridTwice,
     /// The grid is larger than a GPU takes.
     Grid {
@@ -214,10 +214,13 @@ impl fmt::Display for BindError {
             BindError::Require { condition, values } => {
                 write!(f, "`require({condition})` does not hold: {values}")
             }
-            BindError::NoGrid => write!(f, "the kernel has no `grid`; use `launch_with` and give one"),
+            BindError::NoGrid => write!(
+                f,
+                "the kernel has no `grid`, and none follows from its body; write `grid = [..]`, or use `launch_with` and give one"
+            ),
             BindError::GridTwice => write!(
                 f,
-                "the kernel has a `grid` of its own; leave `LaunchConfig::grid` out, or `grid` out of the attribute"
+                "the kernel has a `grid` of its own, in its attribute or from its body; leave `LaunchConfig::grid` out"
             ),
             BindError::Grid { axis, found, most } => {
                 write!(f, "the grid has {found} blocks along axis {axis}, a GPU takes at most {most}")

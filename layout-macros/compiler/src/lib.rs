@@ -25,6 +25,7 @@ mod bind_error;
 #[doc(hidden)]
 pub mod check;
 mod compile;
+mod configuration;
 mod definition;
 #[doc(hidden)]
 pub mod elem;
@@ -62,6 +63,7 @@ pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, ViolatedPromise};
 pub use check::{Checked, check};
 pub use compile::compile;
+pub use configuration::{Entry, Missing, follow};
 pub use definition::{Definition, Variant};
 pub use elem::{Constant, Elem, Known};
 pub use emit::{CudaSource, emit};

@@ -21,6 +21,8 @@ pub use copy::checked_copy;
 pub struct Compiled {
     /// The kernel.
     pub kernel: Kernel,
+    /// The entries of the attribute that follow from the body.
+    pub configuration: Option<String>,
     /// The text of each variant.
     pub texts: Vec<Text>,
     /// The never-called copy.
@@ -46,8 +48,11 @@ pub fn module(face: &Face, compiled: &Compiled) -> TokenStream {
     let definition = definition::definition(&compiled.kernel, &compiled.texts);
     let functions = functions::functions(face);
     let (copy, unused) = (&compiled.copy, compiled.unused(face));
+    // Behind the function's own documentation.
+    let follows = compiled.configuration.as_ref().map(|entries| format!("\n\nFrom the body: {entries}."));
+    let follows = follows.map(|text| quote!(#![doc = #text]));
     // In front, as in `module_with_errors`.
-    around(face, quote!(#[cfg(any(rust_analyzer, all()))] #copy #definition #functions #unused))
+    around(face, quote!(#follows #[cfg(any(rust_analyzer, all()))] #copy #definition #functions #unused))
 }
 
 /// The module of a kernel with errors: the same functions, so that its callers are not reported as well.

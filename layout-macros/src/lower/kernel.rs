@@ -11,7 +11,7 @@ use layout_compiler::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
     TypeRef,
 };
-use layout_compiler::{ParamSet, ParamValue};
+use layout_compiler::{Missing, ParamSet, ParamValue, follow};
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::HashMap;
@@ -77,15 +77,19 @@ pub fn lower(
     };
     lowering.parameters(attribute);
     lowering.kinds(attribute, signature);
-    lowering.attribute(attribute, function);
+    lowering.attribute(attribute);
     lowering.arguments(signature);
     lowering.dims_in_tensors(signature);
     lowering.site = Site::Body;
     lowering.body(function);
     lowering.infer_literals();
     lowering.no_recursion();
-    lowering.all_used(attribute);
-    Lowered { kernel: lowering.kernel, places: lowering.places }
+    let configuration = lowering.configuration(attribute, function);
+    if !lowering.kernel.block.is_empty() {
+        // An entry that is missing may be what a parameter is for.
+        lowering.all_used(attribute);
+    }
+    Lowered { kernel: lowering.kernel, places: lowering.places, configuration }
 }
 
 /// The arguments, by number, each with the type of one that is a number.
@@ -275,14 +279,9 @@ impl Lowering<'_> {
         }
     }
 
-    fn attribute(&mut self, attribute: &Attribute, function: &ItemFn) {
-        match &attribute.block {
-            Some((_, axes)) => self.kernel.block = self.exprs(axes),
-            None => self.errors.push(
-                Place::token(function.sig.ident.span()),
-                "the attribute does not say how many threads a block has",
-                "write `block = [BM * BN]`, or `block = [32, 8]` for two axes",
-            ),
+    fn attribute(&mut self, attribute: &Attribute) {
+        if let Some((_, axes)) = &attribute.block {
+            self.kernel.block = self.exprs(axes);
         }
         self.at_launch = true;
         if let Some((_, axes)) = &attribute.grid {
@@ -399,6 +398,35 @@ impl Lowering<'_> {
             body.statements.push(statement);
         }
         self.kernel.body = body;
+    }
+
+    /// The entries that follow from the body, as text. A kernel with neither entry has both; one with a `block` may leave its grid to the
+    /// launch.
+    fn configuration(&mut self, attribute: &Attribute, function: &ItemFn) -> Option<String> {
+        let place = Place::token(function.sig.ident.span());
+        let open = attribute.block.is_none();
+        if !self.errors.is_empty() {
+            // An error of the body may be why nothing follows.
+            return None;
+        }
+        let origin = self.origin(place);
+        let entries = follow(&mut self.kernel, origin);
+        let mut texts = vec![];
+        for (name, what, entry) in [
+            ("block", "how many threads a block has", &entries[0]),
+            ("grid", "how many blocks the grid has", &entries[1]),
+        ] {
+            match entry {
+                Some(Ok(text)) => texts.push(format!("`{name} = {text}`")),
+                Some(Err(Missing { found, help })) if open => {
+                    let message = format!("neither the attribute nor the body says {what}: {found}");
+                    self.errors.push(place, message, help);
+                    return None;
+                }
+                Some(Err(_)) | None => {}
+            }
+        }
+        (!texts.is_empty()).then(|| texts.join(", "))
     }
 
     fn all_used(&mut self, attribute: &Attribute) {

@@ -48,6 +48,8 @@ pub struct Lowered {
     pub kernel: Kernel,
     /// The place of each origin.
     pub places: Vec<Place>,
+    /// The entries of the attribute that follow from the body, as text.
+    pub configuration: Option<String>,
 }
 
 /// A kernel in the making.

@@ -23,6 +23,7 @@ use words::Words;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let explanation = explain(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
 /// assert_eq!(explanation.entry, "double_B16");
+/// assert!(explanation.to_string().contains("block [16], grid [N.div_ceil(16)]"), "{explanation}");
 /// assert!(explanation.to_string().contains("4 bytes"), "{explanation}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -30,6 +31,10 @@ use words::Words;
 pub struct Explanation {
     /// The variant: the name of its CUDA function.
     pub entry: String,
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Blocks of the grid along each axis; `None` where the launch must say.
+    pub grid: Option<[String; 3]>,
     /// The accesses, in the order of the kernel's lines; those of one line that are alike are one.
     pub accesses: Vec<Explained>,
 }
@@ -142,7 +147,9 @@ pub fn explain(checked: &Checked) -> Explanation {
         }
     });
     accesses.sort_by_key(|access| access.position);
-    Explanation { entry: checked.entry().to_owned(), accesses }
+    let grid = checked.plan().grid.as_ref();
+    let grid = grid.map(|grid| grid.each_ref().map(|blocks| words.blocks(blocks)));
+    Explanation { entry: checked.entry().to_owned(), block: checked.plan().block, grid, accesses }
 }
 
 /// What an access lost. A condition on shared memory is not counted as a mask: it comes from the kernel's own shape.
@@ -197,9 +204,18 @@ pub(super) fn refuse(checked: &Checked) -> Result<(), Errors> {
     errors.propagate(())
 }
 
+/// The axes up to the last that is not 1, as the attribute has them.
+fn axes(of: [String; 3]) -> String {
+    let last = of.iter().rposition(|count| count != "1").unwrap_or(0);
+    format!("[{}]", of[..=last].join(", "))
+}
+
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.entry)?;
+        let block = axes(self.block.map(|threads| threads.to_string()));
+        let grid = self.grid.clone().map_or("by the launch".to_owned(), axes);
+        writeln!(f, "  block {block}, grid {grid}")?;
         let width = self.accesses.iter().map(|access| access.tensor.len()).max().unwrap_or(0);
         for access in &self.accesses {
             let at = format!("{}:{}", access.position.line, access.position.column);

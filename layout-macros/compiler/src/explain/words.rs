@@ -338,6 +338,17 @@ impl<'c> Words<'c> {
         out
     }
 
+    /// An entry of `grid`, where it is one quotient as a user writes it.
+    pub(super) fn blocks(&self, index: &Index) -> String {
+        let atom = index.as_atom().map(|id| self.checked.tables().atoms.atom(id));
+        let Some(Atom::Div(left, right)) = atom else { return self.index(index) };
+        let rounded = right.as_constant().filter(|by| left.offset() == by - 1);
+        match rounded.and_then(|by| left.add_scaled(&Index::constant(1), 1 - by).ok()) {
+            Some(count) => format!("{}.div_ceil({})", self.factor(&count), self.index(right)),
+            None => format!("{} / {}", self.factor(left), self.factor(right)),
+        }
+    }
+
     fn term(&self, monomial: &Monomial, factor: i64) -> String {
         let (mut factor, mut parts) = (factor, Vec::new());
         for id in monomial {
