@@ -1,6 +1,7 @@
 //! `block` and `grid` that follow from the body: the same launches as with the entries written, or an error with its reason.
 
 mod random;
+mod tiles;
 
 use layout_compiler::launch::{Extent, LaunchPlan, PlanArgumentKind};
 use layout_compiler::{Kernel, LaunchArgument, Promises, compile};

@@ -4,6 +4,7 @@ use super::device_only;
 use super::layout::Layout;
 use super::number::{Element, Integer, Literal};
 use super::view::{LayoutTensor, Read, View, Write};
+use std::iter::Empty;
 
 /// A tensor argument or a view. The methods give views of the same elements; nothing is copied unless it says so.
 ///
@@ -47,6 +48,26 @@ pub trait Tensor {
         _extents: [I; R],
         _coordinate: [J; R],
     ) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// Every tile of these extents, the last mode's fastest: what a `for` runs over, with its number where `.enumerate()` is behind it.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn numbered(y: &mut LayoutTensor<i32, RowMajor<2, 5>>) {
+    ///     for (number, mut tile) in y.tiles([2, 2]).enumerate() {
+    ///         tile.fill(number as i32);
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut y = device.zeros::<i32, 2>([2, 5])?;
+    /// numbered::launch(&device.stream(), &mut y)?;
+    /// assert_eq!(y.download()?, [0, 0, 1, 1, 2, 0, 0, 1, 1, 2]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn tiles<I: Integer, const R: usize>(&self, _extents: [I; R]) -> Empty<View<Self::Elem, Self::Access>> {
         device_only()
     }
 

@@ -25,6 +25,7 @@ mod shape;
 mod statement;
 mod structs;
 mod suggest;
+mod tiles;
 mod type_annotations;
 
 use crate::depth;

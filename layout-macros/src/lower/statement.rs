@@ -5,6 +5,7 @@ use super::expression::binary_op;
 use super::scope::Binding;
 use super::sequence::sequence;
 use super::shape::Shape;
+use super::tiles::tiles;
 use super::{Lowering, macros, refuse};
 use crate::signature::type_ref;
 use crate::span::Place;
@@ -340,6 +341,9 @@ impl Lowering<'_> {
 
     fn for_loop(&mut self, place: Place, node: &ExprForLoop) -> Vec<Statement> {
         self.no_attributes(&node.attrs);
+        if let Some(tiles) = tiles(&node.expr) {
+            return self.for_tiles(place, node, &tiles);
+        }
         if let Some(sequence) = sequence(&node.expr) {
             return self.for_each(place, node, &sequence);
         }
