@@ -4,6 +4,7 @@
 //! architectures; `ARCH_SEED=7 ARCH_PAIRS=1000` takes others and more.
 
 use layout_compiler::{Arch, Promises, compile, emit};
+use layout_cuda::{Device, Error, tiled_kernel};
 use layout_tests::support::cubin::compiled;
 
 /// A line and what it needs in the attribute.
@@ -100,4 +101,60 @@ fn nvrtc_takes_what_the_table_says() {
             found.err()
         );
     }
+}
+
+/// A product with a ring of two stages, for a card whose threads copy by ordinary loads and stores. Its entries follow from the body.
+#[tiled_kernel(BM = 16, BN = 16, BK = 8, arch = "sm_75")]
+fn ring<const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<f32, RowMajor<M, K>>,
+    b: &LayoutTensor<f32, RowMajor<K, N>>,
+    c: &mut LayoutTensor<f32, RowMajor<M, N>>,
+) {
+    let (row, col) = (thread_idx.x / BN, thread_idx.x % BN);
+    let mut own = c.tile([BM, BN], [block_idx.y, block_idx.x]);
+    let mut on_a = shared::<f32>(row_major([2, BM, BK]));
+    let mut on_b = shared::<f32>(row_major([2, BK, BN]));
+    let mut sum = 0.0;
+    copy_dram_to_sram_async(&mut on_a.slice(0), &a.tile([BM, BK], [block_idx.y, 0]), row_major([BM, BK]));
+    copy_dram_to_sram_async(&mut on_b.slice(0), &b.tile([BK, BN], [0, block_idx.x]), row_major([BK, BN]));
+    async_copy_commit_group();
+    for step in 0..K.div_ceil(BK) {
+        let next = (step + 1) % 2;
+        copy_dram_to_sram_async(
+            &mut on_a.slice(next),
+            &a.tile([BM, BK], [block_idx.y, step + 1]),
+            row_major([BM, BK]),
+        );
+        copy_dram_to_sram_async(
+            &mut on_b.slice(next),
+            &b.tile([BK, BN], [step + 1, block_idx.x]),
+            row_major([BK, BN]),
+        );
+        async_copy_commit_group();
+        async_copy_wait_group(1);
+        barrier();
+        for k in unroll(0..BK) {
+            sum += on_a[[step % 2, row, k]] * on_b[[step % 2, k, col]];
+        }
+        barrier();
+    }
+    own[[row, col]] = sum;
+}
+
+#[test]
+fn asynchronous_copies_are_right_where_there_are_none() -> Result<(), Error> {
+    assert!(!ring::SOURCE.contains("cp_async") && !ring::SOURCE.contains("cp.async"), "{}", ring::SOURCE);
+    let [m, n, k] = [37, 21, 19];
+    let device = Device::simulator();
+    let number = |count: usize| (0..count).map(|i| (i * 7 % 11) as f32).collect::<Vec<f32>>();
+    let (a, b) = (number(m * k), number(k * n));
+    let (on_a, on_b) = (device.upload(&a, [m, k])?, device.upload(&b, [k, n])?);
+    let mut c = device.zeros::<f32, 2>([m, n])?;
+    ring::launch(&device.stream(), &on_a, &on_b, &mut c)?;
+    let wanted = |i: usize, j: usize| (0..k).map(|at| a[i * k + at] * b[at * n + j]).sum::<f32>();
+    let wanted: Vec<f32> = (0..m * n).map(|at| wanted(at / n, at % n)).collect();
+    assert_eq!(c.download()?, wanted);
+    let report = ring::simulate(&on_a, &on_b, &mut c)?;
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod random;
 mod tiles;
+mod turing;
 
 use layout_compiler::launch::{Extent, LaunchPlan, PlanArgumentKind};
 use layout_compiler::{Kernel, LaunchArgument, Promises, compile};

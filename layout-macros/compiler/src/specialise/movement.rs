@@ -4,10 +4,17 @@ use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileOperation;
 use super::vocabulary::Call;
+use crate::arch::{Arch, Feature};
 use crate::intrinsic::Intrinsic;
 use crate::program::{Signal, StatementKind};
 
 impl Evaluator<'_> {
+    /// Whether threads copy asynchronously. Elsewhere such a copy is an ordinary one: it lands where it is issued, which is one of the
+    /// moments at which an asynchronous one may, and there is nothing to wait for.
+    fn copies_asynchronously(&self) -> bool {
+        self.kernel.arch.unwrap_or(Arch::BASELINE).has(Feature::AsyncCopy)
+    }
+
     pub(super) fn movement_word(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
         let Call { word: intrinsic, mut values, origin, .. } = call;
         let name = intrinsic.name();
@@ -33,7 +40,8 @@ impl Evaluator<'_> {
                 let source = self.unhinted_source(source, name, origin)?;
                 let destination = self.written(values.remove(0), name, origin)?;
                 self.only_to_shared(&destination, &source, name, origin)?;
-                self.copy(destination, source, None, true, origin)
+                let asynchronous = self.copies_asynchronously();
+                self.copy(destination, source, None, asynchronous, origin)
             }
             Intrinsic::ToLocal => {
                 let source = self.view(values.remove(0), name, origin)?;
@@ -46,12 +54,19 @@ impl Evaluator<'_> {
                 let source = if asynchronous { self.unhinted_source(source, name, origin)? } else { source };
                 let destination = self.written(values.remove(0), name, origin)?;
                 self.only_to_shared(&destination, &source, name, origin)?;
+                let asynchronous = asynchronous && self.copies_asynchronously();
                 self.copy(destination, source, Some(threads), asynchronous, origin)
+            }
+            Intrinsic::AsyncCopyCommitGroup | Intrinsic::AsyncCopyWaitAll
+                if !self.copies_asynchronously() =>
+            {
+                Ok(StaticValue::Unit)
             }
             Intrinsic::AsyncCopyCommitGroup => self.effect(origin, StatementKind::Signal(Signal::CopyCommit)),
             Intrinsic::AsyncCopyWaitGroup => {
                 let groups = self.expect_index(values.remove(0), origin)?;
                 match groups.as_constant().and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 64) {
+                    Some(_) if !self.copies_asynchronously() => Ok(StaticValue::Unit),
                     Some(groups) => self.effect(origin, StatementKind::Signal(Signal::CopyWait(groups))),
                     None => {
                         self.fail(origin, "the number of groups must be known at compile time, from 0 to 64")

@@ -60,9 +60,9 @@ impl Evaluator<'_> {
         if self.host && !intrinsic.on_host() {
             return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
         }
-        // `mbarriers(0, ..)` are none, and need nothing.
+        // Without asynchronous copies they are ordinary ones; `mbarriers(0, ..)` are none, and need nothing.
         let none = matches!((intrinsic, values.first()), (Intrinsic::Mbarriers, Some(StaticValue::Index(count))) if count.as_constant() == Some(0));
-        if let Some(needed) = intrinsic.needs().filter(|_| !none) {
+        if let Some(needed) = intrinsic.needs().filter(|needed| *needed != Feature::AsyncCopy && !none) {
             self.needs(name, needed, origin)?;
         }
         let call = Call { word: intrinsic, types, values, origin };
