@@ -1,4 +1,4 @@
-//! The transposition: beside the best device copy of as many bytes.
+//! The transposition, and the steps to it: beside the best device copy of as many bytes.
 //!
 //! Law: no two of 65536 neighbouring elements are equal in all their bits (nor any two whose noise differs), so that
 //! an element in the wrong place is seen.
@@ -6,7 +6,8 @@
 use super::contest::{Bench, Found, Work};
 use super::noise::fill;
 use super::{Result, parallel};
-use layout_cuda::{Element, LaunchConfig, ParamSet, ParamValue, Tensor, bf16};
+use layout_book as book;
+use layout_cuda::{Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, bf16};
 use layout_kernels::kernels::memory as kernels;
 use layout_kernels::memory;
 
@@ -18,7 +19,17 @@ const STEPS: [(&str, bool, i64); 4] = [
     ("transpose_tma_swizzled_columns", true, 8),
 ];
 
-/// Of an `m` by `n` matrix of f32; with `steps` by each way by TMA, too.
+/// A launch of one step of the book.
+type Step = fn(&Stream, &Tensor<f32, 2>, &mut Tensor<f32, 2>) -> std::result::Result<(), Error>;
+
+/// The book's steps by the threads' own loads and stores.
+const PLAIN: [(&str, Step); 3] = [
+    ("transpose_naive", |stream, x, out| book::transpose_naive::launch(stream, x, out)),
+    ("transpose_shared", |stream, x, out| book::transpose_shared::launch(stream, x, out)),
+    ("transpose_swizzled", |stream, x, out| book::transpose_swizzled::launch(stream, x, out)),
+];
+
+/// Of an `m` by `n` matrix of f32; with `steps` also by each step of the book.
 pub fn floats(bench: &mut Bench<'_>, [m, n]: [usize; 2], steps: bool) -> Result<()> {
     let stream = bench.stream.clone();
     let mut x = stream.zeros::<f32, 2>([m, n])?;
@@ -28,6 +39,12 @@ pub fn floats(bench: &mut Bench<'_>, [m, n]: [usize; 2], steps: bool) -> Result<
     memory::transpose(&stream, &x, &mut out)?;
     let found = check(&x, &out, f32::to_bits)?;
     bench.beside_copy(&work, found, "transpose", || memory::transpose(&stream, &x, &mut out))?;
+    for (name, step) in PLAIN.into_iter().filter(|_| steps) {
+        out.poison()?;
+        step(&stream, &x, &mut out)?;
+        let found = check(&x, &out, f32::to_bits)?;
+        bench.beside_copy(&work, found, name, || step(&stream, &x, &mut out))?;
+    }
     for (name, swizzled, columns) in STEPS.into_iter().filter(|_| steps) {
         let set = ParamSet(vec![])
             .with("SWIZZLED", ParamValue::Bool(swizzled))
