@@ -26,7 +26,7 @@ pub fn layout(request: &Value) -> Value {
         Answer::Layout(layout) | Answer::Slice(layout, _) => {
             answer["facts"] = facts(layout).into();
             if layout.size() <= CELLS {
-                answer["table"] = layout_table(layout).into();
+                answer["table"] = layout_table(placed(layout, &value)).into();
             }
         }
         Answer::Composed(composed) if composed.layout().size() <= CELLS => {
@@ -35,6 +35,11 @@ pub fn layout(request: &Value) -> Value {
         _ => {}
     }
     answer
+}
+
+/// A layout where it begins: a slice at its offset.
+fn placed<'l>(layout: &'l Layout, value: &Answer) -> (&'l Layout, i64) {
+    (layout, if let Answer::Slice(_, offset) = value { *offset } else { 0 })
 }
 
 fn facts(layout: &Layout) -> String {
@@ -58,7 +63,7 @@ fn picture(value: &Answer, request: &Value) -> Result<Option<String>, LayoutErro
             let (rows, columns) = (number("rows", 16), number("columns", 8));
             thread_value_svg(&format!("{layout} over {rows} x {columns}"), layout, rows, columns)?
         }
-        (Answer::Layout(layout) | Answer::Slice(layout, _), _) => layout_svg(layout)?,
+        (Answer::Layout(layout) | Answer::Slice(layout, _), _) => layout_svg(placed(layout, value))?,
         (Answer::Composed(composed), _) => swizzle_svg(composed, bytes)?,
         _ => return Ok(None),
     };

@@ -90,7 +90,7 @@ fn show(expression: &str, cli: &Cli) -> Done {
                 println!("note: rounded up to whole tiles, {} elements of {size}", layout.size());
             }
             if layout.size() <= 1024 {
-                print!("{}", layout_table(layout));
+                print!("{}", layout_table(placed(layout, &value)));
             }
         }
         Value::Composed(composed) => {
@@ -104,7 +104,7 @@ fn show(expression: &str, cli: &Cli) -> Done {
     }
     if let Some(file) = &cli.svg {
         let picture = match &value {
-            Value::Layout(layout) | Value::Slice(layout, _) => layout_svg(layout)?,
+            Value::Layout(layout) | Value::Slice(layout, _) => layout_svg(placed(layout, &value))?,
             Value::Composed(composed) => swizzle_svg(composed, cli.element_bytes)?,
             other => return Err(format!("{} has no picture; a layout has", other.kind()).into()),
         };
@@ -112,6 +112,11 @@ fn show(expression: &str, cli: &Cli) -> Done {
         println!("picture: {}", file.display());
     }
     Ok(())
+}
+
+/// A layout where it begins: a slice at its offset.
+fn placed<'l>(layout: &'l Layout, value: &Value) -> (&'l Layout, i64) {
+    (layout, if let Value::Slice(_, offset) = value { *offset } else { 0 })
 }
 
 /// The size of what a division divides, where the result has more.

@@ -3,6 +3,9 @@
 //! Law: the document's view box holds every cell and every label; cells are wide enough for their longest line in a size
 //! that can be read. Readable on light and on dark pages: the ground is transparent, the labels follow the page.
 
+use super::shown::Shown;
+use super::svg::too_large;
+use crate::{IntTuple, LayoutError};
 use std::fmt::Write;
 
 /// The height of a cell, in user units, and its width at least.
@@ -13,29 +16,128 @@ const SMALL: usize = 9;
 pub(super) const MARGIN: usize = 38;
 
 /// One cell: up to two lines of text, and a colour by number; no number is white.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cell {
-    pub(super) lines: Vec<String>,
-    pub(super) colour: Option<usize>,
+///
+/// ```
+/// use layout_core::draw::Cell;
+/// let cell = Cell::new("T3").coloured(1);
+/// assert_eq!((cell.lines, cell.colour), (vec!["T3".to_owned()], Some(1)));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// The text; further lines than two are not drawn.
+    pub lines: Vec<String>,
+    /// The colour's number.
+    pub colour: Option<usize>,
 }
 
-/// A titled grid at a place in the picture.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Grid {
-    pub(super) title: String,
-    pub(super) columns: usize,
+impl Cell {
+    /// A white cell; each line of the text is one of its lines.
+    ///
+    /// ```
+    /// # use layout_core::draw::Cell;
+    /// assert_eq!(Cell::new("T3\nV0").lines.len(), 2);
+    /// ```
+    pub fn new(text: impl ToString) -> Self {
+        Self { lines: text.to_string().lines().map(str::to_owned).collect(), colour: None }
+    }
+
+    /// The lines that are drawn.
+    fn shown(&self) -> impl Iterator<Item = &String> {
+        self.lines.iter().take(2)
+    }
+
+    /// The same cell in a colour.
+    ///
+    /// ```
+    /// # use layout_core::draw::Cell;
+    /// assert_eq!(Cell::default().coloured(2).colour, Some(2));
+    /// ```
+    #[must_use]
+    pub fn coloured(self, number: usize) -> Self {
+        Self { colour: Some(number), ..self }
+    }
+}
+
+/// A titled grid of cells, for [`grids_svg`].
+///
+/// ```
+/// use layout_core::draw::{Cell, Grid};
+/// let grid = Grid::new("3 x 2", 3, 2, |row, column| Cell::new(row * 2 + column));
+/// assert_eq!(grid.cells[3].lines, ["3"]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grid {
+    /// What is above the grid; a grid of no cells has only that.
+    pub title: String,
+    /// The cells of a row.
+    pub columns: usize,
     /// Row by row.
-    pub(super) cells: Vec<Cell>,
+    pub cells: Vec<Cell>,
 }
 
 impl Grid {
+    /// A grid whose cells are a function of row and column.
+    ///
+    /// ```
+    /// # use layout_core::draw::{Cell, Grid};
+    /// assert_eq!(Grid::new("", 4, 5, |_, _| Cell::default()).cells.len(), 20);
+    /// ```
+    pub fn new(
+        title: impl Into<String>,
+        rows: usize,
+        columns: usize,
+        cell: impl Fn(usize, usize) -> Cell,
+    ) -> Self {
+        let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        Self { title: title.into(), columns, cells: cells.map(|(row, column)| cell(row, column)).collect() }
+    }
+
+    /// The offsets of a layout, a view or a tensor: mode 0 down, all others along the columns. `cell` says what an offset's cell is;
+    /// what is masked has an empty one.
+    ///
+    /// # Errors
+    /// [`LayoutError::Unsupported`] for more than 2^14 cells.
+    ///
+    /// ```
+    /// # use layout_core::{Layout, draw::{Cell, Grid}};
+    /// let grid = Grid::offsets("columns", &Layout::col_major((2, 3))?, Cell::new)?;
+    /// assert_eq!(grid.cells[1].lines, ["2"]);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn offsets(
+        title: impl Into<String>,
+        shown: impl Into<Shown>,
+        cell: impl Fn(i64) -> Cell,
+    ) -> Result<Self, LayoutError> {
+        let shown = shown.into();
+        Self::of(title, &shown.layout.shape(), shown.offsets(), cell)
+    }
+
+    /// The same of any offsets of this shape, in the order of the linear index.
+    pub(super) fn of(
+        title: impl Into<String>,
+        shape: &IntTuple,
+        offsets: impl Iterator<Item = Option<i64>>,
+        cell: impl Fn(i64) -> Cell,
+    ) -> Result<Self, LayoutError> {
+        let size = shape.product()?;
+        too_large("layout_svg", size)?;
+        // Of an empty layout any number of rows may be left, with nothing in them.
+        let rows = if size == 0 { 0 } else { shape.mode(0).map_or(Ok(1), |mode| mode.product())? };
+        let columns = size.checked_div(rows).unwrap_or(0);
+        let down: Vec<Cell> = offsets.map(|offset| offset.map(&cell).unwrap_or_default()).collect();
+        let (rows, columns) = (rows as usize, columns as usize);
+        let at = |row: usize, column: usize| down.get(row + column * rows).cloned().unwrap_or_default();
+        Ok(Self::new(title, rows, columns, at))
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.cells.len().div_ceil(self.columns.max(1))
     }
 
     /// The width of every cell: a longer line makes them wider than high.
     fn cell_width(&self) -> usize {
-        let lines = self.cells.iter().flat_map(|cell| &cell.lines);
+        let lines = self.cells.iter().flat_map(Cell::shown);
         let longest = lines.map(|line| line.chars().count()).max().unwrap_or(0);
         CELL.max(longest * SMALL * 6 / 10 + 6)
     }
@@ -69,10 +171,10 @@ impl Grid {
                 out,
                 r##"<rect x="{cx}" y="{cy}" width="{wide}" height="{CELL}" fill="{fill}" stroke="#555"/>"##
             );
-            let longest = cell.lines.iter().map(|line| line.chars().count()).max().unwrap_or(1).max(1);
+            let longest = cell.shown().map(|line| line.chars().count()).max().unwrap_or(1).max(1);
             let size = ((wide - 4) * 10 / (6 * longest)).clamp(SMALL, 14);
-            let first = cy + CELL / 2 + size / 3 - (cell.lines.len().saturating_sub(1)) * size * 6 / 10;
-            for (line, text) in cell.lines.iter().enumerate() {
+            let first = cy + CELL / 2 + size / 3 - cell.shown().count().saturating_sub(1) * size * 6 / 10;
+            for (line, text) in cell.shown().enumerate() {
                 let (tx, ty) = (cx + wide / 2, first + line * size * 12 / 10);
                 let _ = writeln!(
                     out,
@@ -82,6 +184,40 @@ impl Grid {
             }
         }
     }
+}
+
+/// Grids in rows and columns: each as wide as the widest of its column, as high as the highest of its row.
+///
+/// # Errors
+/// [`LayoutError::Unsupported`] for more than 2^14 cells.
+///
+/// ```
+/// use layout_core::Layout;
+/// use layout_core::draw::{Cell, Grid, grids_svg};
+/// let grid = |title: &str, layout| Grid::offsets(title, &layout, Cell::new);
+/// let pair = [grid("by rows", Layout::row_major((2, 3))?)?, grid("by columns", Layout::col_major((2, 3))?)?];
+/// assert_eq!(grids_svg(&[&pair])?.matches("<rect").count(), 12);
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn grids_svg(rows: &[&[Grid]]) -> Result<String, LayoutError> {
+    let all = || rows.iter().flat_map(|row| row.iter());
+    too_large("grids_svg", all().map(|grid| grid.cells.len() as i64).sum())?;
+    let columns = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+    let wide =
+        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|grid| grid.extent().0).max();
+    let lefts: Vec<usize> = (0..columns)
+        .scan(0, |left, column| {
+            let own = *left;
+            *left += wide(column).unwrap_or(0);
+            Some(own)
+        })
+        .collect();
+    let (mut places, mut top) = (Vec::new(), 0);
+    for row in rows {
+        places.extend(lefts.iter().take(row.len()).map(|left| (*left, top)));
+        top += row.iter().map(|grid| grid.extent().1).max().unwrap_or(0);
+    }
+    Ok(document(&all().cloned().collect::<Vec<_>>(), &places))
 }
 
 /// The document with each grid at its place; `places` are the grids' upper left corners.

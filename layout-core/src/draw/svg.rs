@@ -4,6 +4,7 @@
 //! value are there, the colour being the thread's.
 
 use super::grid::{Cell, Grid, document};
+use super::shown::Shown;
 use crate::analysis::{BANK_BYTES, BANKS};
 use crate::atoms::MmaAtom;
 use crate::{ComposedLayout, Layout, LayoutError};
@@ -12,7 +13,7 @@ use crate::{ComposedLayout, Layout, LayoutError};
 const CELLS: i64 = 1 << 14;
 
 /// A layout: offsets in a table of mode 0 by mode 1, coloured in steps of the offset modulo 8. Modes beyond the second
-/// run along the columns.
+/// run along the columns. Of a view or a tensor the offsets are those in its storage; what is masked is an empty cell.
 ///
 /// # Errors
 /// [`LayoutError::Unsupported`] for more than 2^14 cells.
@@ -23,10 +24,10 @@ const CELLS: i64 = 1 << 14;
 /// assert!(svg.starts_with("<svg") && svg.contains(">5</text>"));
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
-pub fn layout_svg(layout: &Layout) -> Result<String, LayoutError> {
-    offsets_svg(&layout.to_string(), &layout.shape(), layout.offsets(), |offset| {
-        (vec![], offset.rem_euclid(8))
-    })
+pub fn layout_svg(shown: impl Into<Shown>) -> Result<String, LayoutError> {
+    let shown = shown.into();
+    let cell = |offset: i64| Cell::new(offset).coloured(offset.rem_euclid(8) as usize);
+    Ok(document(&[Grid::offsets(shown.to_string(), shown, cell)?], &[(0, 0)]))
 }
 
 /// A swizzled layout of elements of `element_bytes`: each cell its offset and its bank, coloured by bank.
@@ -45,11 +46,13 @@ pub fn swizzle_svg(composed: &ComposedLayout, element_bytes: i64) -> Result<Stri
         let detail = format!("elements of {element_bytes} bytes; give 1 to 16");
         return Err(LayoutError::Unsupported { operation: "swizzle_svg", detail });
     }
-    offsets_svg(&composed.to_string(), &composed.layout().shape(), composed.offsets(), |offset| {
+    let (shape, offsets) = (composed.layout().shape(), composed.offsets().map(Some));
+    let grid = Grid::of(composed.to_string(), &shape, offsets, |offset| {
         // Offsets are below 2^62 and not negative; wrapping does not change the bank.
         let bank = offset.wrapping_mul(element_bytes).div_euclid(BANK_BYTES).rem_euclid(BANKS);
-        (vec![format!("b{bank}")], bank)
-    })
+        Cell::new(format!("{offset}\nb{bank}")).coloured(bank as usize)
+    })?;
+    Ok(document(&[grid], &[(0, 0)]))
 }
 
 /// A thread-value layout over a tile of `rows` by `columns`, its indices counted down the columns: each cell its
@@ -95,36 +98,12 @@ pub fn mma_svg(atom: &MmaAtom) -> Result<String, LayoutError> {
     Ok(document(&[name, a, b, c], &[(0, 0), (0, above), (left, 0), (left, above)]))
 }
 
-fn too_large(operation: &'static str, cells: i64) -> Result<(), LayoutError> {
+pub(super) fn too_large(operation: &'static str, cells: i64) -> Result<(), LayoutError> {
     if cells <= CELLS {
         return Ok(());
     }
     let detail = format!("{cells} cells; a picture has at most {CELLS}: draw one tile of it");
     Err(LayoutError::Unsupported { operation, detail })
-}
-
-/// Offsets as a table, with further lines and a colour for each.
-fn offsets_svg(
-    title: &str,
-    shape: &crate::IntTuple,
-    offsets: impl Iterator<Item = i64>,
-    mark: impl Fn(i64) -> (Vec<String>, i64),
-) -> Result<String, LayoutError> {
-    let size = shape.product()?;
-    too_large("layout_svg", size)?;
-    // Of an empty layout any number of rows may be left, with nothing in them.
-    let rows = if size == 0 { 0 } else { shape.mode(0).map_or(Ok(1), |mode| mode.product())? };
-    let columns = size.checked_div(rows).unwrap_or(0);
-    let cell = |offset: i64| {
-        let (more, colour) = mark(offset);
-        let lines = [offset.to_string()].into_iter().chain(more).collect();
-        Cell { lines, colour: usize::try_from(colour).ok() }
-    };
-    let down: Vec<Cell> = offsets.map(cell).collect();
-    let at = |row: i64, column: i64| down.get((row + column * rows) as usize).cloned().unwrap_or_default();
-    let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
-    let cells = cells.map(|(row, column)| at(row, column)).collect();
-    Ok(document(&[Grid { title: title.into(), columns: columns as usize, cells }], &[(0, 0)]))
 }
 
 /// The grid of a thread-value layout; `across` puts the tile's rows along the columns.

@@ -59,7 +59,7 @@ impl View {
         if inner.0 < outer.0 || inner.1 > outer.1 {
             return refuse(format!("{layout} reaches past the offsets of {}", self.layout));
         }
-        Ok(Self { offset: self.offset, ..Self::new(layout) })
+        Ok(Self { offset: self.offset, reach: self.reach, ..Self::new(layout) })
     }
 
     /// The view with its layout coalesced: the same elements in the same order, in the fewest modes.

@@ -47,6 +47,8 @@ pub struct View {
     pub(super) layout: Layout,
     pub(super) element: Layout,
     pub(super) offset: i64,
+    /// The cosize of the tensor that the view was taken from.
+    pub(super) reach: i64,
     /// The dimensions of the tensor the view was taken from, `rank` of them, then one for each mode of a view on the
     /// way that its tiles did not divide: a vector that hangs over its tile's end is masked there too.
     pub(super) dimensions: Vec<Dimension>,
@@ -66,7 +68,28 @@ impl View {
         let element = Layout::trusted(Nest::leaf(Mode { shape: 1, stride: 1 }));
         let rank = layout.rank();
         let dimensions = (0..rank).map(|mode| Dimension::of(&layout, mode)).collect();
-        Self { dimensions, rank, layout, element, offset: 0, masked: false }
+        let reach = layout.cosize();
+        Self { dimensions, rank, layout, element, offset: 0, reach, masked: false }
+    }
+
+    /// The offsets of the elements in the storage, in the order of the linear index; nothing where one is masked. Of a vector it is
+    /// its first part's.
+    ///
+    /// ```
+    /// # use layout_core::{Layout, tensor::View};
+    /// let tile = View::new(Layout::row_major((2, 6))?).tile(&[2, 4], &[0, 1])?;
+    /// assert!(tile.offsets().flatten().eq([4, 10, 5, 11])); // columns 6 and 7 do not exist
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn offsets(&self) -> impl Iterator<Item = Option<i64>> {
+        let exists = |index| !self.masked || self.exists(index, 0);
+        let offsets = (0..).zip(self.layout.offsets());
+        offsets.map(move |(index, at)| exists(index).then(|| self.offset.saturating_add(at)))
+    }
+
+    /// The number of elements of the storage up to the last one of the tensor that the view was taken from.
+    pub(crate) fn reach(&self) -> i64 {
+        self.reach
     }
 
     /// The layout of the view's elements (vectors, after [`View::vectorize`]), in offsets from [`View::offset`].
