@@ -25,3 +25,8 @@ pub fn main() -> Result<(), Error> {
     println!("{:?}", run()?);
     Ok(())
 }
+
+#[test]
+fn add_one_is_written_as_before() {
+    insta::assert_snapshot!(add_one::SOURCE);
+}

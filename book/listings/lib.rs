@@ -19,6 +19,7 @@ mod repaired;
 mod softmax;
 mod tensor_core;
 mod transpose;
+mod warps;
 
 pub use access::{columns, rows, turned, turned_swizzled};
 pub use answers::squares;
@@ -37,3 +38,4 @@ pub use repaired::{prefix_sum_of_64, transpose_batched};
 pub use softmax::softmax_simple;
 pub use tensor_core::tensor_core_simple;
 pub use transpose::{transpose_naive, transpose_shared, transpose_swizzled, transpose_tma};
+pub use warps::{by_parity, by_warp};

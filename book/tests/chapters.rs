@@ -87,7 +87,9 @@ fn links_pictures_and_includes_are_there() {
 fn every_output_is_shown_and_every_chapter_is_in_the_summary() {
     let chapters: String = all().into_iter().map(|(_, chapter)| chapter).collect();
     let summary = text("book/src/SUMMARY.md");
-    for (folder, shown) in [("book/src/outputs", &chapters), ("book/src", &summary)] {
+    for (folder, shown) in
+        [("book/src/outputs", &chapters), ("book/src/figures", &chapters), ("book/src", &summary)]
+    {
         for entry in std::fs::read_dir(root().join(folder)).expect("a folder") {
             let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
             let part = name.contains('.') && name != "SUMMARY.md";

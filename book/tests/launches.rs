@@ -116,9 +116,10 @@ fn counted(name: &str) -> Option<Counts> {
         let given = [tensor(&[EXTENT, EXTENT]), unwritten(&[EXTENT, EXTENT])];
         return Some(run(&kernel(file, name), set.as_ref(), &given).report.totals);
     }
-    if name == "one_each" {
+    let products = [("one_each", "book/listings/blocks.rs"), ("scheduled", "examples/kernels/schedule.rs")];
+    if let Some((_, file)) = products.iter().find(|(known, _)| *known == name) {
         let given = [tensor(&[EXTENT, EXTENT]), tensor(&[EXTENT, EXTENT]), unwritten(&[EXTENT, EXTENT])];
-        return Some(run(&kernel("book/listings/blocks.rs", name), None, &given).report.totals);
+        return Some(run(&kernel(file, name), None, &given).report.totals);
     }
     if name == "softmax_of_scores" {
         let given = [tensor(&[LENGTH, LENGTH]), unwritten(&[LENGTH, LENGTH])];
@@ -130,6 +131,12 @@ fn counted(name: &str) -> Option<Counts> {
         let given = [tensor(&heads), tensor(&heads), tensor(&heads), unwritten(&heads), Given::Scalar(0.125)];
         let text = kernel("book/listings/attention.rs", "attention_simple");
         return Some(run(&text, Some(&set), &given).report.totals);
+    }
+    if let "by_parity" | "by_warp" = name {
+        let positive = Tensor::of(&[64], |i| i as f64 / 64.0).into();
+        return Some(
+            run(&kernel("book/listings/warps.rs", name), None, &[positive, unwritten(&[64])]).report.totals,
+        );
     }
     let small = ["rows", "columns", "turned", "turned_swizzled"];
     small.contains(&name).then(|| {

@@ -5,7 +5,8 @@
 //! = LAUNCH COUNT             a count of a launch of launches.rs
 //! = LAUNCH COUNT / COUNT     a quotient of two; also `/ LAUNCH COUNT`
 //! = h200 KERNEL EXTENTS      the rate in the latest record of that kernel: `4096` for a cube or a square, `1024x512x2048`
-//! = h200ms KERNEL EXTENTS    its milliseconds
+//! = h200ms KERNEL EXTENTS    its milliseconds; `h100` and `h100ms` likewise of an H100
+//! = h100% KERNEL EXTENTS     the rate's share of 3300 GB/s in percent, as the transposition's post counts it
 //! = theirs                   what a tutorial prints, listed in others.rs
 //! = sheet WHAT               NVIDIA's data sheet, in others.rs; `sheet WHAT / WHAT` the quotient of two
 //! = attention keys           the size of a launch of launches.rs
@@ -14,7 +15,7 @@
 //! A number needs its source where it has a decimal point, three digits or a unit behind it, or is in a table; but in
 //! code, in a name such as H200, and as an extent, `64 × 64`.
 
-use super::launches::{LENGTH, counts, text};
+use super::launches::{LENGTH, counts, root, text};
 use super::others::{SHEET, THEIRS};
 use layout_simulator::Counts;
 use serde_json::Value;
@@ -61,13 +62,19 @@ fn sheet(name: &str) -> f64 {
     known.unwrap_or_else(|| panic!("the data sheet has no `{name}`")).1
 }
 
-/// The rate of the latest record.
+/// The rate of the latest record of an H200.
 pub fn record(kernel: &str, extents: &str) -> f64 {
-    field_of_record(kernel, extents, "rate")
+    field_of_record("h200", kernel, extents, "rate")
 }
 
-/// Of the ladder's own file first; of one day the later line.
-pub fn field_of_record(kernel: &str, extents: &str, field: &str) -> f64 {
+/// Of a card's more special file first; of one day the later line.
+pub fn field_of_record(card: &str, kernel: &str, extents: &str, field: &str) -> f64 {
+    let value = recorded(card, kernel, extents, field);
+    value.unwrap_or_else(|| panic!("no record of {kernel} at {extents:?} on an {card}"))
+}
+
+/// The same, where there is a record.
+pub fn recorded(card: &str, kernel: &str, extents: &str, field: &str) -> Option<f64> {
     let extents: Vec<u64> = extents.split('x').map(|extent| extent.parse().expect("an extent")).collect();
     let shaped = |shape: &[Value]| match extents.as_slice() {
         [one] => shape.iter().all(|extent| extent == *one),
@@ -77,21 +84,37 @@ pub fn field_of_record(kernel: &str, extents: &str, field: &str) -> f64 {
         let float = record["dtype"] == "f32" || record["dtype"] == "tf32";
         float && record["kernel"] == kernel && record["shape"].as_array().is_some_and(|shape| shaped(shape))
     };
+    let files = match card {
+        "h100" => ["h100_tutorials.jsonl", "h100_memory.jsonl"],
+        _ => ["h200_ladder.jsonl", "h200.jsonl"],
+    };
     let latest = |file: &str| {
-        let lines = text(file);
+        let lines = std::fs::read_to_string(root().join("tests/records").join(file)).unwrap_or_default();
         let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("a record"));
         lines.filter(own).max_by_key(|record| record["date"].as_str().unwrap_or_default().to_owned())
     };
-    let found = latest("tests/records/h200_ladder.jsonl").or_else(|| latest("tests/records/h200.jsonl"));
-    let value = found.and_then(|record| record[field].as_f64());
-    value.unwrap_or_else(|| panic!("no record of {kernel} at {extents:?}"))
+    files.iter().find_map(|file| latest(file)).and_then(|record| record[field].as_f64())
+}
+
+/// The times of every set of a search of `kernel`, by the set; milliseconds.
+pub fn searched(card: &str, kernel: &str) -> BTreeMap<String, f64> {
+    let lines = text(&format!("tests/records/{card}_tune.jsonl"));
+    let records = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("a record"));
+    let own = records.filter(|record| record["kernel"] == kernel && record["fate"] == "timed");
+    // Of one set the last line counts.
+    own.filter_map(|record| Some((record["set"].to_string(), record["ms"].as_f64()?))).collect()
 }
 
 fn source(key: &str, known: &mut BTreeMap<String, Counts>) -> f64 {
     let words: Vec<&str> = key.split_whitespace().collect();
     match words.as_slice() {
-        ["h200", kernel, extent] => record(kernel, extent),
-        ["h200ms", kernel, extent] => field_of_record(kernel, extent, "ms"),
+        [card @ ("h100" | "h200"), kernel @ .., extent] => {
+            field_of_record(card, &kernel.join(" "), extent, "rate")
+        }
+        [card @ ("h100ms" | "h200ms"), kernel @ .., extent] => {
+            field_of_record(card.trim_end_matches("ms"), &kernel.join(" "), extent, "ms")
+        }
+        ["h100%", kernel, extent] => field_of_record("h100", kernel, extent, "rate") / 33.0,
         ["sheet", one] => sheet(one),
         ["sheet", one, "/", other] => sheet(one) / sheet(other),
         ["attention", "queries" | "keys"] => LENGTH as f64,

@@ -25,6 +25,7 @@ pub const THEIRS: &[Quote] = &[
     ("5675", 0, "| 3135  | 5675.141033565811 "),
     ("5893", 0, "| 3255  | 5893.447739370804 "),
     ("11949", 0, "| 6602  | 11949.266252072646 "),
+    ("1.318", 0, "| 2     | 1.3183084343256959 "),
     // simons blog, an H100, GB/s.
     ("1056.08", 1, "a bandwidth of 1056.08 GB/s"),
     ("875.46", 1, "the 875.46 GB/s"),
@@ -37,6 +38,10 @@ pub const THEIRS: &[Quote] = &[
     ("36.98", 2, "to 36.98 ms"),
     ("35.50", 2, "to 35.50 ms"),
     ("8.11", 2, "to 8.11 ms"),
+    ("42.56", 2, "running at 42.56 ms"),
+    ("74.95", 2, "NumPy (CPU)74.95"),
+    ("18.74", 2, "PyTorch CPU18.74"),
+    ("0.70", 2, "PyTorch CUDA0.70"),
 ];
 
 /// Numbers of NVIDIA's data sheet of the H200: terabytes a second, trillions of operations a second.
@@ -72,7 +77,7 @@ fn what_they_print_is_in_the_book_next_to_ours() {
     let tables: String = all().into_iter().map(|(_, chapter)| chapter).collect();
     let tables = format!("{tables}\n{}", text("book/src/outputs/tvm.md"));
     for (number, ..) in THEIRS {
-        // In a row of a table that has a number of ours, too.
+        // In a row of a table that has a number of ours, too; the table of records is made of both.
         let row =
             |line: &&str| line.starts_with('|') && line.contains(&format!(" {number}<!-- = theirs -->"));
         let row = tables.lines().find(row).unwrap_or_else(|| panic!("{number} is in no table"));
@@ -104,9 +109,10 @@ fn they_are_quoted_right() {
     for (number, tutorial, words) in THEIRS {
         assert!(texts[*tutorial].contains(words), "{} does not say `{words}`", files[*tutorial].display());
         let decimals = number.split_once('.').map_or(0, |(_, rest)| rest.len());
-        let said = words.split([' ', '|']).filter_map(|word| word.parse::<f64>().ok());
+        let mut said = words.split([' ', '|']).filter_map(|word| word.parse::<f64>().ok());
+        // The columns of one table have nothing between them.
         assert!(
-            said.map(|said| format!("{said:.decimals$}")).any(|said| said == *number),
+            said.any(|said| format!("{said:.decimals$}") == *number) || words.ends_with(number),
             "{number}: `{words}`"
         );
     }
@@ -116,6 +122,13 @@ fn they_are_quoted_right() {
     assert_eq!(outputs.len(), PRINTED.len());
     for (said, (name, theirs)) in outputs.iter().zip(PRINTED) {
         assert!(said.starts_with(theirs), "{name}: {said}");
+    }
+    // Both tables of offsets, character by character up to the ends of the lines.
+    let bare = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    for file in ["print_layout", "print_tile"] {
+        let ours = text(&format!("book/src/outputs/{file}.txt"));
+        let (_, table) = ours.split_once('\n').expect("the layout's text above its table");
+        assert!(bare(&texts[3]).contains(&bare(table)), "{file}:\n{table}");
     }
     let quoted = |number: &str| THEIRS.iter().any(|(known, ..)| *known == number);
     for before in texts[1].rsplit(" GB/s").skip(1) {
@@ -140,7 +153,16 @@ fn they_are_quoted_right() {
     });
     let found = found.filter(|line| THEIRS.iter().any(|(_, _, words)| line.contains(words))).count();
     assert_eq!(found, 6 + 6 + 7, "the steps of the recipe, in both texts, and of the guide");
-    for step in ["Naive", "v1 (1D Threads)", "v2 (2D Threads)", "v3 (Shared Memory)"] {
+    for step in [
+        "Naive",
+        "v1 (1D Threads)",
+        "v2 (2D Threads)",
+        "v3 (Shared Memory)",
+        "AutoTVM",
+        "NumPy (CPU)",
+        "PyTorch CPU",
+        "PyTorch CUDA",
+    ] {
         let quoted =
             |row: &str| THEIRS.iter().any(|(number, tutorial, _)| *tutorial == 2 && row.starts_with(number));
         assert!(texts[2].split(step).skip(1).any(quoted), "{step}");

@@ -3,12 +3,13 @@
 use super::launches::{
     EXTENT, LADDER, LENGTH, TRANSPOSES, count, counts, cuda, kernel, root, run, tensor, unwritten,
 };
-use super::numbers::{field_of_record, record};
+use super::numbers::record;
 use super::others::PRINTED;
 use layout_compiler::Elem;
 use layout_core::Layout;
-use layout_core::draw::{format_layout, layout_svg, swizzle_svg, thread_value_svg};
+use layout_core::draw::format_layout;
 use layout_core::expr::explain;
+use layout_core::tensor::View;
 use layout_cuda::{Finding, Report, f16};
 use layout_workbench::exercises::{self, Verdict, check};
 use layout_workbench::{Given, Tensor, data, read};
@@ -68,7 +69,7 @@ fn numbered(kernel: &str, report: &Report) -> String {
 }
 
 /// A count in thousands.
-fn thousands(value: u64) -> String {
+pub fn thousands(value: u64) -> String {
     if value < 10_000 { value.to_string() } else { format!("{} k", (value + 500) / 1000) }
 }
 
@@ -124,37 +125,6 @@ fn tables_of_counts() {
         writeln!(table, "| `{name}` | {intensity:.1} |").expect("text");
     }
     output("intensity.md", &table);
-    let one_each = counts("one_each").expect("a launch");
-    let steps = [
-        ("a block for each element", "84.52", "one_each", "above"),
-        ("threads along one axis", "36.98", "naive", "[naive](coalescing.md), a warp along a column"),
-        ("threads along two axes", "35.50", "coalescing", "[coalescing](coalescing.md), a warp along a row"),
-        ("tiles in shared memory", "8.11", "tiled", "[tiled](banks.md)"),
-    ];
-    let mut table = "| step | theirs, ms | ours | ms | instructions of warps | requests to global memory |\n|---|---|---|---|---|---|\n".to_owned();
-    for (step, theirs, name, place) in steps {
-        let own = if name == "one_each" { one_each } else { counts(name).expect("a launch") };
-        let ms = match name {
-            "one_each" => "not recorded".to_owned(),
-            name => {
-                let ms = field_of_record(name, "1024x512x2048", "ms");
-                format!("{ms:.4}<!-- = h200ms {name} 1024x512x2048 -->")
-            }
-        };
-        writeln!(
-            table,
-            "| {step} | {theirs}<!-- = theirs --> | {place} | {ms} | {}<!-- = {name} instructions --> | {} |",
-            thousands(own.instructions),
-            thousands(own.global_requests)
-        )
-        .expect("text");
-    }
-    output(
-        "tvm.md",
-        &format!(
-            "{table}\nThe last two columns are counted by the simulator at {EXTENT} × {EXTENT} × {EXTENT}.\n"
-        ),
-    );
     let mut table = "| kernel | requests to global memory | sectors | requests to shared memory | bank conflicts |\n|---|---|---|---|---|\n".to_owned();
     for (name, what) in [
         ("softmax_of_scores", "`softmax_simple`, the scores alone"),
@@ -283,29 +253,12 @@ fn the_puzzles_print_what_their_text_prints() {
 }
 
 #[test]
-fn layouts_and_pictures() {
+fn layouts() {
     let layout = |text: &str| -> Layout { text.parse().expect("a layout") };
-    output("print_layout.txt", &format_layout(&layout("(2,6):(6,1)")));
+    let matrix = layout("(2,6):(6,1)");
+    output("print_layout.txt", &format_layout(&matrix));
+    let tile = View::new(matrix).tile(&[2, 2], &[0, 1]).expect("a tile");
+    output("print_tile.txt", &format_layout(&tile));
     let (_, steps) = explain("logical_divide(24:1, 3:2)").expect("a value");
     output("divide.txt", &steps.iter().map(|step| format!("{step}\n")).collect::<String>());
-    let figures = [
-        ("rows", thread_value_svg("a warp reads a row of 4 x 32", &layout("(32,1):(4,1)"), 4, 32)),
-        ("columns", thread_value_svg("a warp of 4 reads a column", &layout("(4,1):(1,4)"), 4, 8)),
-        (
-            "thread_tile",
-            thread_value_svg(
-                "16 threads, 2 x 2 elements each",
-                &layout("((4,4),(2,2)):((16,2),(8,1))"),
-                8,
-                8,
-            ),
-        ),
-        ("scores", thread_value_svg("16 queries, 8 keys", &layout("((4,8),(2,2)):((32,1),(16,8))"), 16, 8)),
-        ("block", layout_svg(&layout("((2,2),(4,2)):((8,16),(1,4))"))),
-        ("banks_plain", swizzle_svg(&"Sw<0,0,0> o 0 o (8,32):(32,1)".parse().expect("a layout"), 4)),
-        ("banks_swizzled", swizzle_svg(&"Sw<5,0,5> o 0 o (8,32):(32,1)".parse().expect("a layout"), 4)),
-    ];
-    for (name, svg) in figures {
-        same("figures", &format!("{name}.svg"), &svg.unwrap_or_else(|error| panic!("{name}: {error}")));
-    }
 }

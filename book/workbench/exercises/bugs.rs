@@ -1,12 +1,14 @@
 //! Find the bug: listings of tutorials as they are printed there, each wrong in its own way.
 
 use super::Exercise;
+use super::products::products;
 use super::puzzles::{
     column_sum, conv_blocks, conv_simple, dot_product, pooling, product, scan_of_64, scan_totals,
 };
 use super::transposes::odd;
 
 const CONVOLUTION: &str = include_str!("../../../examples/kernels/puzzles/convolution.rs");
+const LADDER: &str = include_str!("../../../examples/kernels/matmul.rs");
 const MATMUL: &str = include_str!("../../../examples/kernels/puzzles/matmul.rs");
 const REDUCE: &str = include_str!("../../../examples/kernels/puzzles/reduce.rs");
 const SCAN: &str = include_str!("../../../examples/kernels/puzzles/scan.rs");
@@ -99,6 +101,13 @@ pub const ALL: &[Exercise] = &[
         (MATMUL, "matmul_layout_tensor"),
         product,
         "async_copy_wait_all() waits for the copies of this thread. The others' elements come with a barrier."
+    ),
+    bug!(
+        "bug-guard",
+        "find the bug: a store outside of the guard",
+        (LADDER, "naive"),
+        products,
+        "Which threads have no element of c? They skip the loop, and store all the same."
     ),
     bug!(
         "bug-coarse",

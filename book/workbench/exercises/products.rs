@@ -87,7 +87,7 @@ pub const ALL: &[Exercise] = &[
 ];
 
 /// `c = a b`, `c` last, of sizes that tiles divide and of others.
-fn products() -> Vec<Case> {
+pub(super) fn products() -> Vec<Case> {
     let one = |m: usize, n: usize, k: usize| {
         let (a, b) = (small(m * k), small(k * n));
         let element = |i: usize, j: usize| (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum::<f64>();
