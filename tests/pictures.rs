@@ -2,8 +2,9 @@
 //! files up to date.
 
 use layout_core::atoms::MmaAtom;
-use layout_core::draw::{layout_svg, layout_table, mma_svg, swizzle_svg, thread_value_svg};
-use layout_core::{ComposedLayout, Layout};
+use layout_core::draw::Cell as Drawn;
+use layout_core::draw::{Grid, grids_svg, layout_svg, layout_table, mma_svg, swizzle_svg, thread_value_svg};
+use layout_core::{ComposedLayout, Layout, LayoutTensor};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::roxmltree::{Document, Node};
 use resvg::usvg::{Options, Tree};
@@ -118,6 +119,36 @@ fn a_layout_shows_every_offset_in_its_place() {
 }
 
 #[test]
+fn a_view_shows_its_own_offsets() {
+    let tensor = LayoutTensor::new(vec![0; 35], Layout::row_major((5, 7)).unwrap()).unwrap();
+    for (row, column) in (0..3).flat_map(|row| (0..2).map(move |column| (row, column))) {
+        let tile = tensor.tile(&[2, 4], &[row, column]).unwrap();
+        let cells = check(&layout_svg(&tile).unwrap());
+        assert_eq!(cells.len(), 8);
+        let mut numbers = Vec::new();
+        for (at, cell) in (0..).zip(&cells) {
+            let (i, j) = (2 * row + at / 4, 4 * column + at % 4);
+            let offset = (i < 5 && j < 7).then(|| (7 * i + j).to_string());
+            assert_eq!(cell.lines, Vec::from_iter(offset.clone()), "tile ({row},{column}), element {at}");
+            numbers.extend(offset);
+        }
+        // The table has the same numbers in the same order, behind the heads of its rows.
+        let table = layout_table(tile.view());
+        let rows = table.lines().filter(|line| line.contains('|'));
+        let cells = rows.flat_map(|line| line.split('|').skip(1)).map(str::trim);
+        assert!(cells.filter(|cell| !cell.is_empty()).eq(numbers), "{table}");
+    }
+    let pair = [
+        Grid::new("a & b", 2, 3, |i, j| Drawn::new(10 * i + j)),
+        Grid::new("one", 1, 1, |_, _| Drawn::new("x\ny\nz")),
+    ];
+    let cells = check(&grids_svg(&[&pair, &pair[1..]]).unwrap());
+    assert_eq!((cells.len(), &cells[4].lines[0], cells[6].lines.len()), (8, &"11".to_owned(), 2));
+    let large = [Grid::new("", 200, 100, |_, _| Drawn::default())];
+    assert!(grids_svg(&[&large]).unwrap_err().to_string().contains("20000 cells"));
+}
+
+#[test]
 fn threads_have_their_colours() {
     for atom in MmaAtom::all(16).unwrap() {
         let (m, n, k) = atom.shape;
@@ -170,13 +201,16 @@ fn the_committed_pictures_are_pictures() {
 
 #[test]
 fn the_pictures_of_the_records_are_up_to_date() {
-    use layout_bench::plot;
+    use layout_bench::{peaks::Roofs, plot};
+    use layout_examples::programs::{analysis::of_the_text, roofline::OF_THE_TEXT};
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
     let read = |name: &str| {
         std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     };
     let all = plot::read(&format!("{}\n{}", read("h200.jsonl"), read("h200_ladder.jsonl"))).expect("records");
-    for picture in [plot::ladder(&all), plot::roofline(&all, &plot::h200()), plot::sizes(&all)] {
+    let roofs = plot::named(&Roofs { device: Some(plot::h200()), measured: None });
+    let roofline = plot::roofline("NVIDIA H200", &roofs, &plot::points(&all));
+    for picture in [plot::ladder(&all), roofline, plot::sizes(&all)] {
         let picture = picture.expect("a picture");
         let command = "cargo run -p layout-bench --bin plot -- tests/records/h200.jsonl tests/records/h200_ladder.jsonl --out tests/records";
         assert!(
@@ -186,4 +220,9 @@ fn the_pictures_of_the_records_are_up_to_date() {
         );
         assert!(Tree::from_str(&picture.svg, &Options::default()).is_ok(), "{} is no SVG", picture.name);
     }
+    let three =
+        plot::roofline("RTX 4000 Ada", &[("float32", OF_THE_TEXT)], &of_the_text()).expect("a picture");
+    let command = "cargo run -p layout-bench --bin plot -- --card 'RTX 4000 Ada' --peaks 26700,360 --point 'Naive 3×3=0.25' --point 'Shared 3×3=0.45'";
+    let known = read("../../book/src/figures/roofline_3x3.svg");
+    assert!(known == three.svg, "roofline_3x3.svg is not what this gives: {command}");
 }

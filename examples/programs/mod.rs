@@ -1,6 +1,7 @@
-//! What programs share: how they end, the rungs of the ladder, a product to compare with, the puzzles' roofline, the rows that the
+//! What programs share: how they end, the rungs of the ladder, a product to compare with, the puzzles' roofline, points under a roofline, the rows that the
 //! command `layout` answers.
 
+pub mod analysis;
 pub mod ladder;
 pub mod reference;
 pub mod roofline;

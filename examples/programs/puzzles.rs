@@ -6,11 +6,16 @@
 //! `cargo run --example puzzles -- all`, on the GPU where there is one, or `-- simulator`: each of our solutions prints `out` and
 //! `expected`, and the program fails if they differ. The expected numbers are those that the puzzles' text prints, or, where
 //! it prints none, sums of integers in order.
+//!
+//! `cargo run --example puzzles -- roofline` says what bounds each; `-- roofline --peaks 26700,360 --point "mine=0.5,120"` puts kernels
+//! of yours under the peaks of a card.
 
 use clap::Parser;
+use layout_cuda::roofline::Peaks;
 use layout_cuda::{Device, Error, Stream, Tensor};
 use layout_examples::kernels::puzzles::*;
-use layout_examples::programs::exit;
+use layout_examples::programs::analysis::{self, Point};
+use layout_examples::programs::{exit, roofline};
 use layout_workbench::exercises::{self, Exercise, Verdict, check};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,11 +37,20 @@ struct Cli {
     /// Where the answer is, other than under `target/exercises`
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Of `roofline`: the peaks, in GFLOP/s and GB/s; those of the text's RTX 4000 Ada without it
+    #[arg(long, value_name = "GFLOP/S,GB/S", value_parser = analysis::peaks)]
+    peaks: Option<Peaks>,
+    /// Of `roofline`: a kernel under these peaks; may be given several times
+    #[arg(long, value_name = "NAME=FLOP/BYTE[,GFLOP/S]")]
+    point: Vec<Point>,
 }
 
 fn main() -> ExitCode {
     sigpipe::reset();
     let cli = Cli::parse();
+    if cli.name.as_deref() != Some("roofline") && (cli.peaks.is_some() || !cli.point.is_empty()) {
+        return exit_code(Err("`--peaks` and `--point` belong to `roofline`".into()));
+    }
     let device = match cli.name.as_deref() {
         None => {
             println!("{}", list());
@@ -45,7 +59,7 @@ fn main() -> ExitCode {
         Some("all") => Ok(Device::best()),
         Some("simulator") => Ok(Device::simulator()),
         Some("gpu") => Device::gpu(0),
-        Some("roofline") => return exit_code(roofline()),
+        Some("roofline") => return exit_code(roofline(&cli)),
         Some(name) => match exercises::find(name) {
             Some(exercise) => return exit_code(solve(exercise, &cli)),
             None => return exit_code(Err(unknown(name).into())),
@@ -57,8 +71,14 @@ fn main() -> ExitCode {
     }))
 }
 
-fn roofline() -> Done {
-    println!("{}", layout_examples::programs::roofline::table()?);
+/// The puzzles under the roofs, and the text's analysis; of points of one's own only theirs.
+fn roofline(cli: &Cli) -> Done {
+    let peaks = cli.peaks.unwrap_or(roofline::OF_THE_TEXT);
+    let points = if cli.point.is_empty() { analysis::of_the_text().to_vec() } else { cli.point.clone() };
+    if cli.point.is_empty() {
+        println!("{}\n", roofline::table()?);
+    }
+    println!("{}\n{}", analysis::analysis(peaks, &points), analysis::crossing(peaks));
     Ok(true)
 }
 

@@ -36,17 +36,18 @@ impl Roofs {
     /// # Errors
     /// A file that cannot be read, that holds no figures, or those of another device.
     pub fn new(device: &Device, file: Option<&Path>) -> Result<Roofs> {
-        let read = |path: &Path| -> Result<Value> {
-            let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-            let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
-            let value: Value = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
-            match value["device"].as_str() {
-                Some(name) if name == device.describe() => Ok(value),
-                Some(name) => Err(wrong(&format!("it is of {name}, this is {}", device.describe())).into()),
-                None => Err(wrong(&"it names no device; `bench -- peaks FILE` writes one").into()),
-            }
-        };
+        let own = device.describe();
+        let read = |path| figures(path, |name| name == own, &own);
         Ok(Roofs { device: device.properties().cloned(), measured: file.map(read).transpose()? })
+    }
+
+    /// What was measured of a card of this name.
+    ///
+    /// # Errors
+    /// A file that cannot be read, that holds no figures, or those of another card.
+    pub fn read(file: &Path, card: &str) -> Result<Roofs> {
+        let measured = figures(file, |name| name.contains(&format!(": {card},")), card)?;
+        Ok(Roofs { device: None, measured: Some(measured) })
     }
 
     /// The roofs of these units; `None` where neither the file nor the table knows them.
@@ -61,6 +62,18 @@ impl Roofs {
         let (name, _) = UNITS.iter().find(|(_, known)| *known == alike)?;
         let figure = |name: &str| measured[name].as_f64().filter(|figure| *figure > 0.0);
         Some(Peaks { flops: figure(name)? * 1e12, bytes: figure("memory")? * 1e9 })
+    }
+}
+
+/// The figures of a file, of a device that `own` accepts.
+fn figures(path: &Path, own: impl Fn(&str) -> bool, this: &str) -> Result<Value> {
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
+    match value["device"].as_str() {
+        Some(name) if own(name) => Ok(value),
+        Some(name) => Err(wrong(&format!("it is of {name}, not of {this}")).into()),
+        None => Err(wrong(&"it names no device; `bench -- peaks FILE` writes one").into()),
     }
 }
 
