@@ -60,6 +60,11 @@ fn tiled_is_a_product() {
 }
 
 #[test]
+fn tiled_is_written_as_before() {
+    insta::assert_snapshot!(tiled::SOURCE); // `cargo insta review` shows what changed
+}
+
+#[test]
 fn the_program_runs() {
     main().expect("it runs");
 }

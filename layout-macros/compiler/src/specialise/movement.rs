@@ -12,7 +12,7 @@ impl Evaluator<'_> {
     /// Whether threads copy asynchronously. Elsewhere such a copy is an ordinary one: it lands where it is issued, which is one of the
     /// moments at which an asynchronous one may, and there is nothing to wait for.
     fn copies_asynchronously(&self) -> bool {
-        self.kernel.arch.unwrap_or(Arch::BASELINE).has(Feature::AsyncCopy)
+        self.arch.unwrap_or(Arch::BASELINE).has(Feature::AsyncCopy)
     }
 
     pub(super) fn movement_word(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
