@@ -5,7 +5,7 @@
 //! = LAUNCH COUNT             a count of a launch of launches.rs
 //! = LAUNCH COUNT / COUNT     a quotient of two; also `/ LAUNCH COUNT`
 //! = h200 KERNEL EXTENTS      the rate in the latest record of that kernel: `4096` for a cube or a square, `1024x512x2048`
-//! = h200ms KERNEL EXTENTS    its milliseconds; `h100` and `h100ms` likewise of an H100
+//! = h200ms KERNEL EXTENTS    its milliseconds; `h100` and `h100ms` are those of an H100
 //! = h100% KERNEL EXTENTS     the rate's share of 3300 GB/s in percent, as the transposition's post counts it
 //! = theirs                   what a tutorial prints, listed in others.rs
 //! = sheet WHAT               NVIDIA's data sheet, in others.rs; `sheet WHAT / WHAT` the quotient of two

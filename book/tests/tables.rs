@@ -1,4 +1,4 @@
-//! The tables that set a tutorial's figures beside ours, made of the records.
+//! The tables of a tutorial's figures and ours, made of the records.
 
 use super::launches::{EXTENT, counts};
 use super::numbers::{recorded, searched};

@@ -1,4 +1,4 @@
-"""The float32 product by NumPy and PyTorch on the CPU and by PyTorch on the GPU: what the tutorials put beside their kernels.
+"""The float32 product by NumPy and PyTorch on the CPU and by PyTorch on the GPU: what the tutorials compare their kernels with.
 
 Run: python3 examples/bench/libraries.py FILE COMMIT M N K [M N K ..]. A record for each library and size is added to FILE, one JSON
 object a line, as `bench --json` writes them. Every result is checked against float64; a figure is the median of 20 rounds. PyTorch

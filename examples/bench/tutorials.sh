@@ -30,7 +30,7 @@ python3 "$here/libraries.py" "$out/tutorials.jsonl" "$commit" 1028 1028 1028 102
 # AutoTVM's 36 sets.
 "$programs/tune" schedule --search all --records "$out/tune.jsonl" --commit "$commit"
 "$bench" transpose "${records[@]}"
-# What `plot` draws beside them.
+# What `plot` draws, too.
 "$bench" peaks "$out/peaks.json"
 for dtype in tf32 bf16 e4m3; do
     "$bench" gemm --dtype "$dtype" --size 8192 8192 8192 "${records[@]}"

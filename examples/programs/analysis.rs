@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// A kernel under the roofs, `naive 3 x 3=0.25` or, measured, `naive 3 x 3=0.25,90`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What is drawn beside it.
+    /// Its label.
     pub name: String,
     /// Operations a byte.
     pub intensity: f64,

@@ -380,7 +380,7 @@ mod tests {
         let said =
             "Roofline of NVIDIA H100 80GB HBM3: softmax 0.62 operations a byte, 0.00 TFLOP/s; far left 0.00";
         assert!(picture.text.starts_with(said), "{}", picture.text);
-        // In the title, and beside its point.
+        // In the title, and as the label of its point.
         let drawn = |name: &str| picture.svg.matches(name).count() == 2;
         assert!(picture.svg.contains("float32 50") && drawn("far left") && drawn("softmax"));
         let other = SOFTMAX.replace("H100 80GB HBM3", "H200");

@@ -1,4 +1,4 @@
-//! The transposition, and the steps to it: beside the best device copy of as many bytes.
+//! The transposition and the steps to it, compared with the best device copy of as many bytes.
 //!
 //! Law: no two of 65536 neighbouring elements are equal in all their bits (nor any two whose noise differs), so that
 //! an element in the wrong place is seen.
