@@ -6,6 +6,7 @@
 use layout_cuda::Device;
 use layout_tests::kernels::{cases, tested};
 use layout_tests::support::case::{Run, differ};
+use layout_tests::support::cubin::arch_of_first;
 use layout_tests::support::gpu::gpu;
 
 #[test]
@@ -16,7 +17,7 @@ fn the_gpu_gives_what_reference_and_simulator_give() {
     println!("device: {}", gpu.describe());
     for case in cases() {
         let named =
-            case.definition.kernel().expect("bytes of this version").arch.map(|arch| arch.to_string());
+            arch_of_first(case.definition).map(|arch| arch.to_string());
         if named.is_some() && named != arch {
             println!("{}: for {named:?}, not for {arch:?}", case.definition.name);
             continue;

@@ -9,7 +9,7 @@ use layout_cuda::nvrtc;
 use layout_kernels::kernels::tensor_core;
 use layout_kernels::{memory, product};
 use layout_tests::kernels::{definitions, is_shipped};
-use layout_tests::support::cubin::{Cost, of_ptxas};
+use layout_tests::support::cubin::{Cost, arch_of, arch_of_first, of_ptxas};
 use layout_tests::support::parallel::in_parallel;
 use std::collections::HashSet;
 use std::path::Path;
@@ -29,7 +29,7 @@ struct Job {
 fn every_variant_becomes_a_cubin() {
     let (mut jobs, mut examples) = (Vec::new(), 0);
     for definition in definitions().into_iter().chain(measuring()) {
-        let own = definition.kernel().expect("bytes of this version").arch;
+        let own = arch_of_first(definition);
         examples += usize::from(is_shipped(definition));
         for (number, variant) in definition.variants.iter().enumerate() {
             // The first for both, the rest of an example for the later one, those of the tests by turns.
@@ -62,7 +62,7 @@ fn the_variants_that_launch_falls_back_to_become_cubins() {
             let promises = Promises { narrow, aligned, variant_if: None };
             let checked = compile(&kernel, &set, promises).expect("a kernel that the macro compiled");
             let source = emit(&checked);
-            let arch = kernel.arch.unwrap_or(Arch::SM_80).to_string();
+            let arch = arch_of(&kernel, &set).unwrap_or(Arch::SM_80).to_string();
             jobs.push(Job { name: source.entry, text: source.text, arch, flags: source.flags });
         }
     }
@@ -89,7 +89,7 @@ fn the_sets_that_host_functions_pick_become_cubins() {
             let checked = compile(&kernel, &set, Promises { variant_if, ..Promises::USUAL });
             let source = emit(&checked.expect("a set of the kernel"));
             // By turns, where a kernel is for both.
-            let arch = kernel.arch.map_or_else(|| ARCHS[jobs.len() % 2].to_string(), |arch| arch.to_string());
+            let arch = arch_of(&kernel, &set).map_or_else(|| ARCHS[jobs.len() % 2].to_string(), |arch| arch.to_string());
             jobs.push(Job { name: source.entry, text: source.text, arch, flags: source.flags });
         }
     }

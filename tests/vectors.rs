@@ -7,6 +7,7 @@ use layout_compiler::{Promises, compile, emit};
 use layout_cuda::nvrtc::nvrtc;
 use layout_kernels::memory;
 use layout_tests::kernels::{definitions, is_shipped};
+use layout_tests::support::cubin::arch_of_first;
 use layout_tests::support::lock::{self, Subject};
 use layout_tests::support::parallel::in_parallel;
 use std::collections::BTreeMap;
@@ -77,7 +78,7 @@ fn narrower(text: &str, ptx: &str) -> (Vec<String>, usize) {
 fn texts() -> Vec<(String, String, &'static [&'static str], String)> {
     let mut list = Vec::new();
     for definition in definitions().into_iter().filter(|definition| is_shipped(definition)) {
-        let arch = definition.kernel().expect("bytes of this version").arch;
+        let arch = arch_of_first(definition);
         let arch = arch.map_or("sm_90a".to_owned(), |arch| arch.to_string());
         for variant in definition.variants {
             list.push((variant.entry.to_owned(), variant.text.to_owned(), variant.flags, arch.clone()));

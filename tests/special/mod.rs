@@ -20,6 +20,7 @@ use bench::Bench;
 use layout_bench::kernels::every_definition;
 use layout_cuda::{Definition, Device, Elem, Error, ParamValue};
 use layout_kernels::kernels::{memory, mesh};
+use layout_tests::support::cubin::arch_of_first;
 use layout_tests::support::gpu::gpu;
 use layout_tests::support::parallel::in_parallel;
 use layout_tests::support::special::Kind;
@@ -66,7 +67,7 @@ impl Entry {
         let mut others = self
             .covers
             .iter()
-            .filter_map(|of| of.definition.kernel().ok()?.arch.map(|arch| arch.to_string()));
+            .filter_map(|of| arch_of_first(of.definition).map(|arch| arch.to_string()));
         // A card of sm_90a runs what is for sm_90.
         others.find(|arch| arch.trim_end_matches('a') != own.trim_end_matches('a'))
     }

@@ -3,11 +3,29 @@
 //! Law: the same text, architecture and flags give what `nvrtc::compile` gives.
 
 use super::lock::{self, Subject};
-use layout_compiler::{Kernel, ParamSet, Promises, compile, emit};
+use layout_compiler::{Arch, Definition, Kernel, ParamSet, Promises, compile, emit};
 use layout_cuda::nvrtc::{self, Compiled, NvrtcError};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The architecture that a kernel names for a set, if it names one.
+///
+/// # Panics
+/// Where it depends on the set and the set does not compile.
+pub fn arch_of(kernel: &Kernel, set: &ParamSet) -> Option<Arch> {
+    kernel.arch?;
+    kernel.arch().or_else(|| compile(kernel, set, Promises::default()).expect("a set of the kernel").arch())
+}
+
+/// That of the kernel's first set.
+///
+/// # Panics
+/// As [`arch_of`].
+pub fn arch_of_first(definition: &Definition) -> Option<Arch> {
+    let kernel = definition.kernel().expect("bytes of this version");
+    arch_of(&kernel, &kernel.parameter_sets().swap_remove(0))
+}
 
 /// A text with its architecture and flags.
 type Key = (String, String, Vec<String>);

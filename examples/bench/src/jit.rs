@@ -58,7 +58,7 @@ fn one(definition: &'static Definition, device: &Device, arch: &str, cache: &Cac
     let Some(variant) = definition.variants.first() else {
         return Err(format!("kernel `{}` has no variant", definition.name).into());
     };
-    let named = definition.kernel().map_err(|error| error.to_string())?.arch.map(|arch| arch.to_string());
+    let named = definition.kernel().map_err(|error| error.to_string())?.arch().map(|arch| arch.to_string());
     let arch = named.as_deref().unwrap_or(arch);
     let goal = if variant.text.contains("wgmma.mma_async") { 1000.0 } else { 2000.0 };
     let start = Instant::now();

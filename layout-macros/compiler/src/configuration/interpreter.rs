@@ -148,7 +148,7 @@ impl<'k> Interpreter<'k> {
                 let guard = self.condition(*condition);
                 self.under(Guard { zero: guard.zero, edge: [guard.edge[0]; 2] }, body);
             }
-            StatementKind::Assert { .. } | StatementKind::Declare { .. } => {}
+            StatementKind::Print(_) | StatementKind::Assert { .. } | StatementKind::Declare { .. } => {}
             StatementKind::Break | StatementKind::Continue => {}
         }
     }

@@ -20,6 +20,7 @@ pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp
 pub use format::{Align, AssertKind, Format, Piece, Spec, Style};
 pub use statement::{Annotation, Block, Pattern, Statement, StatementKind};
 
+use super::arch::Arch;
 use super::origin::{Origin, Position};
 use super::params::ParamValue;
 use super::wire::wire;
@@ -54,7 +55,7 @@ wire! {
         pub grid: Option<Vec<ExprId>>,
         /// `cluster = [x, y, z]`: blocks of a cluster; empty for none.
         pub cluster: Vec<ExprId>,
-        /// `arch = "sm_90a"`: the architecture the kernel is for, by its [code](super::arch::Arch::code).
+        /// `arch = "sm_90a"`: the architecture the kernel is for, by its [code](Arch::code).
         pub arch: Option<ExprId>,
         /// `min_blocks = n`: blocks that an SM must be able to hold.
         pub min_blocks: Option<ExprId>,
@@ -185,6 +186,14 @@ impl Kernel {
     /// The expression of an id of a kernel that is [`valid`](super::valid).
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
+    }
+
+    /// The architecture of the attribute, where all parameter sets have the same.
+    pub fn arch(&self) -> Option<Arch> {
+        match self.expr(self.arch?).kind {
+            ExprKind::Int(code, _) => Arch::from_code(u64::try_from(code).ok()?),
+            _ => None,
+        }
     }
 
     /// Line and column of an origin.
