@@ -415,6 +415,7 @@ fn unsafe_is_in_layout_cuda_only() {
 const UNSAFE: &[(&str, usize)] = &[
     ("allocation.rs", 6),
     ("argument.rs", 6),
+    ("assertion.rs", 3),
     ("bundle/taken.rs", 1),
     ("driver.rs", 1),
     ("element.rs", 3),

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 /// Instructions of a warp after which a launch counts as endless; the page ends a worker earlier where somebody asks.
 const STEPS: u64 = 1 << 24;
 
+/// Characters of what a kernel prints that an answer shows.
+const PRINTED: usize = 20_000;
+
 /// Elements of a tensor that an answer shows.
 const SHOWN: usize = 64;
 
@@ -133,8 +136,9 @@ fn run(prepared: &Prepared, given: &[Given]) -> Value {
         let some: Vec<String> = tensor.values.iter().take(SHOWN).map(f64::to_string).collect();
         Some(json!({ "name": argument.name, "shape": tensor.shape, "values": some, "of": tensor.values.len() }))
     }).collect();
+    let printed: String = report.output().chars().take(PRINTED).collect();
     json!({
-        "findings": findings, "lines": lines, "totals": counts(&report.totals), "blocks": report.blocks,
+        "printed": printed, "findings": findings, "lines": lines, "totals": counts(&report.totals), "blocks": report.blocks,
         "stopped": report.stopped, "tensors": tensors, "variant": variant(prepared),
     })
 }

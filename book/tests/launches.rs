@@ -31,10 +31,15 @@ fn prepared(text: &str, set: Option<&ParamSet>, given: &[Given]) -> Prepared {
     prepared.unwrap_or_else(|mistakes| panic!("{}:\n{text}", mistakes[0]))
 }
 
+/// Runs a kernel.
+pub fn outcome(text: &str, set: Option<&ParamSet>, given: &[Given]) -> Outcome {
+    let outcome = prepared(text, set, given).run(given, &Options::default());
+    outcome.unwrap_or_else(|mistakes| panic!("{}", mistakes[0]))
+}
+
 /// Runs a kernel that has nothing to find.
 pub fn run(text: &str, set: Option<&ParamSet>, given: &[Given]) -> Outcome {
-    let outcome = prepared(text, set, given).run(given, &Options::default());
-    let outcome = outcome.unwrap_or_else(|mistakes| panic!("{}", mistakes[0]));
+    let outcome = outcome(text, set, given);
     assert!(outcome.report.clean(), "{}\n{text}", outcome.report);
     outcome
 }

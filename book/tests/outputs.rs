@@ -1,7 +1,7 @@
 //! What the book prints beside its listings: made here, compared with `book/src/outputs`; `BOOK=write` writes anew.
 
 use super::launches::{
-    EXTENT, LADDER, LENGTH, TRANSPOSES, count, counts, cuda, kernel, root, run, tensor, unwritten,
+    EXTENT, LADDER, LENGTH, TRANSPOSES, count, counts, cuda, kernel, outcome, root, run, tensor, unwritten,
 };
 use super::numbers::record;
 use super::others::PRINTED;
@@ -56,6 +56,15 @@ fn reports_and_verdicts() {
     let wrong = kernel("book/listings/first.rs", "add_one").replace("x[[i]] + 1.0", "x[[i]] + one");
     let mistakes = read(&wrong).expect_err("no `one`");
     output("mistake.txt", &mistakes.iter().map(|mistake| format!("{mistake}\n")).collect::<String>());
+}
+
+#[test]
+fn what_a_kernel_prints_and_asserts() {
+    let text = kernel("book/listings/printing.rs", "rooted");
+    let x = Tensor::of(&[4], |i| [4.0, 2.0, -1.0, 9.0][i]).into();
+    let report = outcome(&text, None, &[x, unwritten(&[4])]).report;
+    let findings = report.findings.iter().map(|finding| format!("{}\n", finding.in_file("", &text)));
+    output("printed.txt", &(report.output() + &findings.collect::<String>()));
 }
 
 /// A kernel with the numbers of its lines; those of the findings are marked.

@@ -323,7 +323,9 @@ fn roots(statement: &Statement) -> Vec<ExprId> {
         StatementKind::For { start, end, step, .. } => {
             [Some(*start), Some(*end), *step].into_iter().flatten().collect()
         }
-        StatementKind::While { condition, .. } | StatementKind::Assert { condition, .. } => vec![*condition],
+        StatementKind::While { condition, .. } => vec![*condition],
+        StatementKind::Print(format) => format.values.clone(),
+        StatementKind::Assert { condition, message, .. } => [&[*condition], &message.values[..]].concat(),
         StatementKind::Declare { .. } | StatementKind::Break | StatementKind::Continue => Vec::new(),
     }
 }

@@ -211,6 +211,7 @@ function report(answer, ms) {
     }));
     mistakes(shown, $("kernel-mistakes"), kernel);
   }
+  if (answer.printed) parts.push(element("h2", "Printed"), element("pre", answer.printed));
   parts.push(counted(answer));
   for (const tensor of answer.tensors) {
     const more = tensor.values.length < tensor.of ? " .." : "";

@@ -263,7 +263,9 @@ fn specification(text: &str) -> Result<Spec, Wrong> {
         "o" => Style::Octal,
         "e" => Style::LowerExp,
         "E" => Style::UpperExp,
-        "b" => return wrong("binary digits, which `printf` does not have", "write hexadecimal ones: `{:x}`"),
+        "b" => {
+            return wrong("binary digits, which `printf` does not have,", "write hexadecimal ones: `{:x}`");
+        }
         "p" => return wrong("an address", "print the indices of the element: a view has no address"),
         "x?" | "X?" => return wrong("hexadecimal `Debug`", "write `{:x}` for each number"),
         _ if rest.contains('$') => return wrong("a width that is a value", literal),
@@ -292,7 +294,8 @@ fn number(text: &str) -> (Option<u32>, &str) {
     ((!digits.is_empty()).then(|| digits.parse().unwrap_or(u32::MAX)), rest)
 }
 
-/// A place in a file: `src/main.rs:7`.
+/// A place: `src/main.rs:7`, and `line 7` of a text without a file.
 pub(super) fn located(span: Span) -> String {
-    format!("{}:{}", span.file(), span.start().line)
+    let (file, line) = (span.file(), span.start().line);
+    if file.starts_with('<') { format!("line {line}") } else { format!("{file}:{line}") }
 }

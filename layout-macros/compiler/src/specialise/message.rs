@@ -230,7 +230,9 @@ impl Evaluator<'_> {
                     MessagePart::Value(..) => "_",
                 });
                 let known: String = known.collect();
-                self.fail(origin, format!("assertion failed for {}: {known}", self.params.key()))
+                let set = self.params.key();
+                let set = if set.is_empty() { set } else { format!(" for {set}") };
+                self.fail(origin, format!("assertion failed{set}: {known}"))
             }
             Err(condition) if kind == AssertKind::Always && self.ask_condition(&condition) => Err(Failed),
             Err(condition) => {
@@ -272,7 +274,7 @@ impl Evaluator<'_> {
         match effect(made, &mut Vec::new(), false) {
             Some(effect) => self.fail_help(
                 origin,
-                format!("{what} {effect}; not every thread evaluates it"),
+                format!("{what} {effect}, and may be left out"),
                 "do that in a `let` before it",
             ),
             None => Ok(()),
