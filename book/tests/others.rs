@@ -75,7 +75,8 @@ pub const PRINTED: [(&str, &str); 9] = [
 #[test]
 fn what_they_print_is_in_the_book_next_to_ours() {
     let tables: String = all().into_iter().map(|(_, chapter)| chapter).collect();
-    let tables = format!("{tables}\n{}", text("book/src/outputs/tvm.md"));
+    let made = ["tvm", "tutorial_ladder"].map(|name| text(&format!("book/src/outputs/{name}.md")));
+    let tables = format!("{tables}\n{}", made.join("\n"));
     for (number, ..) in THEIRS {
         // In a row of a table that has a number of ours, too; the table of records is made of both.
         let row =
