@@ -32,10 +32,25 @@ fn launched(entries: &str, ty: &str, elements: usize, count: i64) -> String {
         "u32" => LaunchArgument::Scalar(Elem::U32, count as u64),
         _ => LaunchArgument::Index(count),
     };
-    match checked.plan().bind(&[x, count], None) {
+    let of = |given| match checked.plan().bind(&[x, count], given) {
         Ok(bound) => bound.grid[0].to_string(),
         Err(error) => error.to_string(),
+    };
+    match entries.contains("grid =") {
+        true => of(None),
+        false => format!("{}, given 7: {}", of(None), of(Some([7, 1, 1]))),
     }
+}
+
+/// With a block alone in the attribute the grid that follows is what a launch has that gives none, and the body is masked for any grid.
+#[test]
+fn a_launch_may_give_another_grid_than_what_follows() {
+    for elements in [0, 1, 32, 33, 1000] {
+        let wanted = format!("{}, given 7: 7", elements.div_ceil(32));
+        assert_eq!(launched("block = [32]", "usize", elements, 0), wanted);
+    }
+    let whole = launched("fast_math = false", "usize", 33, 0);
+    assert!(whole.starts_with("2, given 7: the kernel has a `grid` of its own"), "{whole}");
 }
 
 fn all(rows: &[(&str, &str, usize, i64, &str)]) {

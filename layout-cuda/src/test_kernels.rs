@@ -130,6 +130,7 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         arguments: vec![tensor("a", false), tensor("b", false), tensor("c", true), scalar],
         block: vec![threads],
         grid: Some(vec![blocks]),
+        open_grid: false,
         cluster: Vec::new(),
         arch: None,
         min_blocks: None,

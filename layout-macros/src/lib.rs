@@ -47,8 +47,8 @@ use proc_macro::TokenStream;
 /// `block` follows from `block_idx.x * SIZE + thread_idx.x` where a tensor is written, from `thread_idx` as the place in a tile of a tensor that is
 /// written, from loops over `(thread_idx.x..n).step_by(SIZE)` and from thread layouts. `grid` follows from the parts of written tensors that
 /// `block_idx` selects: `c.tile([BM, BN], [block_idx.y, block_idx.x])` has `[N.div_ceil(BN), M.div_ceil(BM)]`. What follows is in the module's
-/// documentation and in `explain`; where nothing does, the error says what was found. A kernel with `block` and without a grid of
-/// either kind takes the launch's.
+/// documentation and in `explain`; where nothing does, the error says what was found. With `block` written and `grid` not, a launch
+/// may give another grid.
 ///
 /// A const generic of the function is a dimension: static where the attribute binds it, else taken from the tensors
 /// at launch. An extent may be an expression, `RowMajor<{ M + 1 }, K>`, if some tensor has the plain dimension. Attribute

@@ -124,9 +124,9 @@ impl LaunchPlan {
         }
         for axis in 0..3 {
             let count = match (&self.grid, grid) {
-                (Some(_), Some(_)) => return Err(BindError::GridTwice),
+                (Some(_), Some(_)) if !self.open_grid => return Err(BindError::GridTwice),
                 (Some(extents), None) => values.index(self, &extents[axis]).unwrap_or(i64::MAX),
-                (None, Some(given)) => i64::from(given[axis]),
+                (_, Some(given)) => i64::from(given[axis]),
                 (None, None) => return Err(BindError::NoGrid),
             };
             if !(0..=MAX_GRID[axis]).contains(&count) {

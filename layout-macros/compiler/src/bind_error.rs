@@ -220,7 +220,7 @@ impl fmt::Display for BindError {
             ),
             BindError::GridTwice => write!(
                 f,
-                "the kernel has a `grid` of its own, in its attribute or from its body; leave `LaunchConfig::grid` out"
+                "the kernel has a `grid` of its own, in its attribute or from its body; leave `LaunchConfig::grid` out, or write `block` and no `grid`"
             ),
             BindError::Grid { axis, found, most } => {
                 write!(f, "the grid has {found} blocks along axis {axis}, a GPU takes at most {most}")

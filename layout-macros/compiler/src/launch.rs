@@ -20,6 +20,8 @@ pub struct LaunchPlan {
     pub block: [u32; 3],
     /// Blocks of the grid; `None` where the launch must say.
     pub grid: Option<[Index; 3]>,
+    /// Whether a launch may give another.
+    pub open_grid: bool,
     /// Blocks of a cluster.
     pub cluster: [u32; 3],
     /// The extents that are expressions over dimensions, with their text.

@@ -35,6 +35,7 @@ pub fn lower(
         arguments: vec![],
         block: vec![],
         grid: None,
+        open_grid: false,
         cluster: vec![],
         arch: None,
         min_blocks: None,
@@ -411,6 +412,7 @@ impl Lowering<'_> {
         }
         let origin = self.origin(place);
         let entries = follow(&mut self.kernel, origin);
+        self.kernel.open_grid = !open && matches!(entries[1], Some(Ok(_)));
         let mut texts = vec![];
         for (name, what, entry) in [
             ("block", "how many threads a block has", &entries[0]),

@@ -195,6 +195,7 @@ impl Build {
             dims: self.bound.dims.iter().map(|_| "N".into()).collect(),
             block: self.bound.block,
             grid: None,
+            open_grid: false,
             cluster: self.cluster,
             computed: Vec::new(),
             dependent: false,

@@ -53,6 +53,9 @@ wire! {
         pub block: Vec<ExprId>,
         /// `grid = [x, y, z]`: blocks of the grid, over parameters and dimensions.
         pub grid: Option<Vec<ExprId>>,
+        /// Whether `grid` follows from the body of a kernel whose attribute has a block alone: a launch may give another, so nothing is
+        /// assumed of it.
+        pub open_grid: bool,
         /// `cluster = [x, y, z]`: blocks of a cluster; empty for none.
         pub cluster: Vec<ExprId>,
         /// `arch = "sm_90a"`: the architecture the kernel is for, by its [code](Arch::code).

@@ -118,7 +118,7 @@ impl Evaluator<'_> {
         }
         self.block = block;
         cluster.iter().take(3).enumerate().for_each(|(i, n)| self.cluster[i] = *n);
-        self.grid = grid;
+        self.grid = grid.clone().filter(|_| !kernel.open_grid);
         let arguments = self.arguments()?;
         if let Some(grid) = self.grid.clone() {
             for (axis, extent) in grid.iter().enumerate() {
@@ -140,7 +140,8 @@ impl Evaluator<'_> {
             arguments,
             dims: kernel.dims.clone(),
             block: self.block,
-            grid: self.grid.clone(),
+            grid,
+            open_grid: kernel.open_grid,
             cluster: self.cluster,
             computed: std::mem::take(&mut self.computed),
             require,

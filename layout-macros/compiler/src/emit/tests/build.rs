@@ -68,6 +68,7 @@ impl Build {
                 dims: Vec::new(),
                 block,
                 grid: None,
+                open_grid: false,
                 cluster: [1, 1, 1],
                 computed: Vec::new(),
                 require: Vec::new(),
