@@ -185,3 +185,30 @@ fn nvrtc_takes_what_prints_and_asserts() {
         }
     }
 }
+
+#[test]
+fn a_gpu_prints_and_stops_at_an_assertion() -> Result<(), Error> {
+    const CHILD: &str = "LAYOUT_PRINTING_CHILD";
+    let Ok(device) = Device::gpu(0) else { return Ok(()) };
+    if std::env::var_os(CHILD).is_some() {
+        let stream = device.stream();
+        ordered::launch(&stream, &mut device.zeros::<i32, 1>([192])?)?;
+        stream.synchronize()?;
+        let y = device.upload(&[0, 2, 3, 4, -2, 2, 0, 2], [8])?;
+        let launched = asserted::launch(&stream, &mut device.zeros::<f32, 1>([8])?, &y);
+        println!("{}", launched.and_then(|()| stream.synchronize()).expect_err("thread 2 fails"));
+        return Ok(());
+    }
+    // The assertion ends the process's context.
+    let own = std::env::current_exe().expect("the test program");
+    let own = std::process::Command::new(own)
+        .args(["--exact", "a_gpu_prints_and_stops_at_an_assertion", "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .expect("a process");
+    let text = String::from_utf8_lossy(&own.stdout);
+    assert!(text.contains("] i as i32 + 1 = 192\n") && text.contains("191 "), "{text}");
+    let failed = "kernel `asserted`: assertion failed: of 3: k % 2 == 0, left: 1, right: 0\n";
+    assert!(text.contains(failed) && text.contains("thread (2, 0, 0) of block (0, 0, 0)"), "{text}");
+    Ok(())
+}

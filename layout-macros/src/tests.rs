@@ -12,7 +12,9 @@ fn expand(attribute: &str, item: &str) -> String {
 /// The messages of the compile errors in an expansion.
 fn messages(attribute: &str, item: &str) -> Vec<String> {
     let out = expand(attribute, item);
-    out.split("compile_error !").skip(1).map(|rest| rest.split('}').next().unwrap_or("").to_owned()).collect()
+    // A message may hold braces.
+    let own = |rest: &str| rest.rsplit_once('}').map_or("", |(own, _)| own).to_owned();
+    out.split("compile_error !").skip(1).map(own).collect()
 }
 
 const VECTOR_ADD: (&str, &str) = (

@@ -29,8 +29,7 @@ impl Parse for FormatArguments {
         }
         if !input.peek(LitStr) {
             let found: Expr = input.parse()?;
-            let message = "a format string is a literal\n  = help: write `\"{}\"` before the value";
-            return Err(syn::Error::new_spanned(found, message));
+            return Err(syn::Error::new_spanned(found, "a format string is a literal"));
         }
         out.text = Some(input.parse()?);
         while !input.is_empty() {

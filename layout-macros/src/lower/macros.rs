@@ -27,6 +27,9 @@ const DEBUG: Spec = Spec {
     precision: None,
 };
 
+/// The way out of a macro's syntax.
+const FORMS: &str = "the forms are `println!(\"{} {name}\", x)`, `dbg!(x)`, `assert!(c, \"{}\", x)` and `assert_eq!(a, b, \"{}\", x)`";
+
 /// Whether a macro has a value.
 pub(super) fn has_value(mac: &Macro) -> bool {
     mac.path.is_ident("dbg")
@@ -75,7 +78,9 @@ impl Lowering<'_> {
         match mac.parse_body_with(parse) {
             Ok(parts) => Some(parts),
             Err(error) => {
-                self.errors.syntax(&error);
+                for part in &error {
+                    self.errors.push(Place::token(part.span()), part.to_string(), FORMS);
+                }
                 None
             }
         }
