@@ -36,7 +36,7 @@ use proc_macro::TokenStream;
 /// | `block = [x, y, z]` | threads of a block, over parameters; 1 to 3 axes; left out, what the body says |
 /// | `grid = [x, y, z]` | blocks of the grid, over parameters, dimensions and arguments of type `usize` or `isize`; `require` may keep it from being negative; left out, what the body says |
 /// | `cluster = [x, y, z]` | blocks of a cluster |
-/// | `arch = "sm_90a"` | the only architecture the kernel is for; `if TMA { "sm_90a" } else { "sm_80" }` depends on the parameters |
+/// | `arch = "sm_90a"` | the only architecture the kernel is for; `if TMA { "sm_90a" } else { "sm_80" }` depends on the parameters; left out, sm_80 and later. For `sm_75` asynchronous copies by threads are ordinary ones |
 /// | `min_blocks = n` | blocks that a multiprocessor must be able to hold |
 /// | `fast_math = true` | quotients, roots and functions of `f32` by the hardware's approximations, and no subnormal numbers; `a * b + c` is contracted in any case |
 /// | `opt_level = n` | how hard ptxas optimises, 0 to 3, its default; at 1 instructions stay nearly in the order of the source |

@@ -63,7 +63,7 @@ pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, ViolatedPromise};
 pub use check::{Checked, check};
 pub use compile::compile;
-pub use configuration::{Entry, Missing, follow};
+pub use configuration::{Missing, follow};
 pub use definition::{Definition, Variant};
 pub use elem::{Constant, Elem, Known};
 pub use emit::{CudaSource, emit};

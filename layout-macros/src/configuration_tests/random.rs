@@ -153,3 +153,28 @@ fn random_kernels_have_the_launches_of_the_entries_that_were_left_out() {
         assert_eq!(launches(&written), launches(&half), "{text}");
     }
 }
+
+/// Bodies whose indices grow without end are refused, not computed.
+#[test]
+fn endless_indices_end() {
+    let quotients: String =
+        (0..200).map(|i| format!("let a{} = (a{i} + 1) / (a{i} + 2) + a{i} % (a{i} + 3);", i + 1)).collect();
+    let powers: String = (0..200).map(|i| format!("let a{} = a{i} * a{i} + {i};", i + 1)).collect();
+    let sums: String = (0..200).map(|i| format!("let a{} = a{i} + N % ({i} + 2);", i + 1)).collect();
+    let masks = "let a200 = thread_idx.x & 170141183460469231731687303715884105727;".to_owned();
+    for (of, body) in [("quotients", quotients), ("powers", powers), ("sums", sums), ("masks", masks)] {
+        let text = format!(
+            "#[tiled_kernel] fn endless<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
+                 let a0 = N; {body} y[[block_idx.x * 32 + thread_idx.x + a200]] = 1.0; }}"
+        );
+        assert!(kernel(&text).is_err(), "{of}");
+    }
+    let functions: String =
+        (0..20).map(|i| format!("fn f{}(x: usize) -> usize {{ f{i}(x) + f{i}(x + 1) }}", i + 1)).collect();
+    let text = format!(
+        "#[tiled_kernel] fn endless<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
+             fn f0(x: usize) -> usize {{ x }} {functions} y[[block_idx.x * 32 + thread_idx.x]] = f20(N) as f32; }}"
+    );
+    let error = kernel(&text).expect_err("a million calls");
+    assert!(error.contains("it is too long to be looked through"), "{error}");
+}

@@ -7,7 +7,9 @@ use crate::intrinsic::Intrinsic;
 use crate::ir::{ExprId, ExprKind, Special, TypeRef};
 
 /// Expressions that are looked at; more are given up.
-const MAX_STEPS: u32 = 200_000;
+const MAX_STEPS: u32 = 100_000;
+/// Symbols and variables.
+const MAX_ATOMS: usize = 2000;
 /// Calls within calls.
 const MAX_CALLS: u32 = 64;
 
@@ -18,8 +20,8 @@ impl Interpreter<'_> {
 
     pub(super) fn expr(&mut self, id: ExprId) -> Value {
         self.steps += 1;
-        if self.steps > MAX_STEPS {
-            self.any_grid = Some("it is too long to be looked through");
+        if self.steps > MAX_STEPS || self.atoms.len() > MAX_ATOMS {
+            self.given_up = true;
             return Value::Unknown("is too long");
         }
         let kernel = self.kernel;
@@ -179,6 +181,7 @@ impl Interpreter<'_> {
             return Value::Unknown("is what a function gives");
         };
         if self.calls >= MAX_CALLS {
+            self.given_up = true;
             return Value::Unknown("is what a function gives");
         }
         for (local, value) in called.parameters.iter().zip(arguments) {

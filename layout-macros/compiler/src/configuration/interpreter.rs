@@ -60,6 +60,8 @@ pub(super) struct Interpreter<'k> {
     pub threads: Threads,
     /// The axes of `block_idx` that the body names.
     pub blocks: [bool; 3],
+    /// Whether the body is too long to be looked through.
+    pub given_up: bool,
     /// What of the body takes any grid.
     pub any_grid: Option<&'static str>,
     /// Parts of arguments that it writes, with the axes of `block_idx` that are 0 there.
@@ -96,6 +98,7 @@ impl<'k> Interpreter<'k> {
             borrowed,
             threads: Threads::default(),
             blocks: [false; 3],
+            given_up: false,
             any_grid: None,
             written: vec![],
             guard: Guard { edge: [true; 2], ..Guard::default() },

@@ -34,9 +34,6 @@ pub struct Missing {
     pub help: String,
 }
 
-/// What [`follow`] did about an entry.
-pub type Entry = Option<Result<String, Missing>>;
-
 /// Gives a kernel the entries `block` and `grid` that it does not have, where they follow from its body. The answers are the text of
 /// each such entry, or why there is none; `None` for one that is written.
 ///
@@ -54,7 +51,7 @@ pub type Entry = Option<Result<String, Missing>>;
 /// assert_eq!(grid, Some(Ok("[N.div_ceil(B)]".to_owned())));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn follow(kernel: &mut Kernel, origin: Origin) -> [Entry; 2] {
+pub fn follow(kernel: &mut Kernel, origin: Origin) -> [Option<Result<String, Missing>>; 2] {
     let (open_block, open_grid) = (kernel.block.is_empty(), kernel.grid.is_none());
     if !open_block && !open_grid {
         return [None, None];
@@ -122,8 +119,15 @@ fn promised(body: &mut Interpreter<'_>, condition: ExprId) {
     }
 }
 
+/// Refuses a body of which only a part was seen.
+fn looked_through(body: &Interpreter<'_>, entry: &str) -> Result<(), Missing> {
+    let (found, help) = ("it is too long to be looked through", format!("write `{entry} = [..]`"));
+    if body.given_up { Err(Missing { found: found.to_owned(), help }) } else { Ok(()) }
+}
+
 /// The blocks of the grid along each axis.
 fn blocks(body: &mut Interpreter<'_>) -> Result<Vec<Polynomial>, Missing> {
+    looked_through(body, "grid")?;
     let missing = |found: String| {
         Missing {
         found,

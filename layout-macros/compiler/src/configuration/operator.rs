@@ -91,7 +91,10 @@ impl Interpreter<'_> {
                 None => None,
             },
             BinaryOp::BitAnd => {
-                match right.as_constant().filter(|mask| *mask > 0 && (mask + 1).count_ones() == 1) {
+                match right
+                    .as_constant()
+                    .filter(|mask| (1..1 << 62).contains(mask) && (mask + 1).count_ones() == 1)
+                {
                     Some(mask) => return self.divided(left, &Polynomial::constant(mask + 1), true),
                     None => None,
                 }

@@ -5,6 +5,11 @@
 use crate::ir::TypeRef;
 use std::collections::BTreeMap;
 
+/// Terms of a sum, factors of a product, atoms in the text of an atom.
+const MAX_TERMS: usize = 64;
+const MAX_FACTORS: usize = 16;
+const MAX_WEIGHT: usize = 64;
+
 /// A symbol or a variable, by its place in [`Atoms`].
 pub(super) type Atom = u32;
 
@@ -68,7 +73,8 @@ impl Polynomial {
             *entry = entry.checked_add(coefficient.checked_mul(sign)?)?;
         }
         sum.0.retain(|_, coefficient| *coefficient != 0);
-        Some(sum)
+        // A body may not make polynomials without end.
+        (sum.0.len() <= MAX_TERMS).then_some(sum)
     }
 
     pub(super) fn mul(&self, other: &Polynomial) -> Option<Polynomial> {
@@ -77,12 +83,14 @@ impl Polynomial {
             for (b, right) in &other.0 {
                 let mut product = [a.as_slice(), b.as_slice()].concat();
                 product.sort_unstable();
+                if product.len() > MAX_FACTORS {
+                    return None;
+                }
                 let term = Polynomial([(product, left.checked_mul(*right)?)].into());
                 out = out.add(&term, 1)?;
             }
         }
-        // A body may not make polynomials without end.
-        (out.0.len() <= 64).then_some(out)
+        Some(out)
     }
 
     /// The quotient where there is no remainder, whatever the symbols' values: by one product of atoms.
@@ -97,8 +105,8 @@ impl Polynomial {
             for atom in divisor {
                 rest.remove(rest.iter().position(|known| known == atom)?);
             }
-            (coefficient % number == 0).then_some(())?;
-            out.0.insert(rest, coefficient / number);
+            (coefficient.checked_rem(*number)? == 0).then_some(())?;
+            out.0.insert(rest, coefficient.checked_div(*number)?);
         }
         Some(out)
     }
@@ -109,25 +117,40 @@ impl Polynomial {
     }
 }
 
-/// Every atom of a kernel.
+/// Every atom of a kernel, with the number of atoms in its text.
 #[derive(Default)]
-pub(super) struct Atoms(Vec<Kind>);
+pub(super) struct Atoms(Vec<(Kind, usize)>);
 
 impl Atoms {
-    pub(super) fn intern(&mut self, kind: Kind) -> Atom {
-        let known = self.0.iter().position(|known| *known == kind);
-        known.unwrap_or_else(|| {
-            self.0.push(kind);
+    /// An atom; where it would be too long, a variable of which nothing is known.
+    pub(super) fn of(&mut self, kind: Kind) -> Polynomial {
+        let weight = match &kind {
+            Kind::Div(a, b) | Kind::Rem(a, b) | Kind::DivCeil(a, b) => self.weight(a) + self.weight(b),
+            Kind::Quotient(inner, by) | Kind::Remainder(inner, by) => {
+                self.weight(&Polynomial::atom(*inner)) + self.weight(by)
+            }
+            _ => 0,
+        };
+        let kind = if weight > MAX_WEIGHT { Kind::Loop(self.0.len() as u32, None) } else { kind };
+        let known = self.0.iter().position(|(known, _)| *known == kind);
+        let place = known.unwrap_or_else(|| {
+            self.0.push((kind, weight + 1));
             self.0.len() - 1
-        }) as Atom
+        });
+        Polynomial::atom(place as Atom)
     }
 
-    pub(super) fn of(&mut self, kind: Kind) -> Polynomial {
-        Polynomial::atom(self.intern(kind))
+    fn weight(&self, of: &Polynomial) -> usize {
+        of.atoms().map(|atom| self.0[atom as usize].1).sum()
     }
 
     pub(super) fn kind(&self, atom: Atom) -> &Kind {
-        &self.0[atom as usize]
+        &self.0[atom as usize].0
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// The variable of a loop that no other loop has.
@@ -207,7 +230,7 @@ impl Atoms {
     pub(super) fn div_ceil(&mut self, a: &Polynomial, b: &Polynomial) -> Polynomial {
         match (a.exact_div(b), a.as_constant(), b.as_constant()) {
             (Some(exact), ..) => exact,
-            (_, Some(a), Some(b)) if b > 0 && a >= 0 => Polynomial::constant((a + b - 1) / b),
+            (_, Some(a), Some(b)) if b > 0 && a >= 0 => Polynomial::constant(a / b + i128::from(a % b > 0)),
             _ => self.of(Kind::DivCeil(a.clone(), b.clone())),
         }
     }

@@ -6,6 +6,7 @@ use super::polynomial::Polynomial;
 
 /// The threads of a block along each axis.
 pub(super) fn threads(body: &mut Interpreter<'_>) -> Result<Vec<Polynomial>, Missing> {
+    super::looked_through(body, "block")?;
     let said = |body: &Interpreter<'_>, axis: Option<u32>| {
         let mut counts: Vec<Polynomial> = vec![];
         for (of, count) in &body.threads.exact {
