@@ -1,4 +1,4 @@
-//! A kernel that says what it does, and what must hold.
+//! A kernel that prints, and asserts.
 
 use layout_cuda::tiled_kernel;
 

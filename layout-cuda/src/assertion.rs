@@ -44,7 +44,7 @@ impl std::fmt::Display for FailedAssertion {
     }
 }
 
-/// The record of a kernel that is loaded in a context, and what it says.
+/// The record of a kernel that is loaded in a context, and the messages of its assertions.
 struct Record {
     /// The context's handle.
     context: usize,

@@ -1,7 +1,7 @@
 //! Format strings: `println!("{name:>8.3} {}", x)`, in the grammar of `std::fmt`.
 //!
 //! Law: each value that is written is used, and each piece names a value; a name that is no value of the macro is one in
-//! scope. What `printf` cannot say has no form here: a fill, a centred value, binary digits, a width that is a value.
+//! scope. What `printf` does not have is refused: a fill, a centred value, binary digits, a width that is a value.
 
 use super::Lowering;
 use crate::span::Place;
@@ -162,7 +162,7 @@ impl Lowering<'_> {
 }
 
 /// Adds text behind a format.
-pub(super) fn say(format: &mut Format, text: &str) {
+pub(super) fn append(format: &mut Format, text: &str) {
     match format.pieces.last_mut() {
         Some(Piece::Text(last)) => last.push_str(text),
         _ => format.pieces.push(Piece::Text(text.to_owned())),

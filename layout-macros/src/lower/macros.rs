@@ -3,7 +3,7 @@
 //! Law: operands are evaluated once, in order, and those of a message where the assertion fails. `assert_eq!(a, b)` is `assert!(a
 //! == b)` whose message ends with both values.
 
-use super::format::{FormatArguments, located, say};
+use super::format::{FormatArguments, append, located};
 use super::statement::text;
 use super::{Lowering, refuse};
 use crate::span::Place;
@@ -90,7 +90,7 @@ impl Lowering<'_> {
         let arguments = self.parsed(mac, |input| input.parse::<FormatArguments>())?;
         let mut format = self.format(&arguments)?;
         if line {
-            say(&mut format, "\n");
+            append(&mut format, "\n");
         }
         Some(self.statement(place, StatementKind::Print(format)))
     }
@@ -173,9 +173,9 @@ impl Lowering<'_> {
         let ((a, first), (b, second)) = (self.named("left", &left), self.named("right", &right));
         let Some(mut message) = self.format(&arguments) else { return vec![] };
         let own = if arguments.is_empty() { "" } else { ": " };
-        say(&mut message, &format!("{own}{} {} {}", text(&left), op.symbol(), text(&right)));
+        append(&mut message, &format!("{own}{} {} {}", text(&left), op.symbol(), text(&right)));
         for (name, local) in [(", left: ", a), (", right: ", b)] {
-            say(&mut message, name);
+            append(&mut message, name);
             message.pieces.push(Piece::Value(message.values.len() as u32, DEBUG));
             let value = self.add(place, ExprKind::Local(local));
             message.values.push(value);
@@ -192,7 +192,7 @@ impl Lowering<'_> {
         };
         let Some(mut message) = self.format(&arguments) else { return vec![] };
         match (arguments.is_empty(), before) {
-            (true, _) => say(&mut message, alone),
+            (true, _) => append(&mut message, alone),
             (false, "") => {}
             (false, before) => message.pieces.insert(0, Piece::Text(format!("{before}: "))),
         }

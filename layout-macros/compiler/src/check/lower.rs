@@ -163,10 +163,7 @@ impl Lower {
             StatementKind::Print(message) => StatementKind::Print(self.message(message)?),
             StatementKind::Assert { fails, message, debug } => {
                 let fails = self.value(fails)?;
-                let mark = self.facts.len();
-                self.assume(&fails, true);
-                let message = self.message(message)?;
-                self.facts.truncate(mark);
+                let message = self.message_under(&fails, message)?;
                 if !debug {
                     self.assume(&fails, false);
                 }
@@ -202,6 +199,19 @@ impl Lower {
             })
         };
         Ok(Message { parts: message.parts.iter().map(one).collect::<Result<_, Failed>>()? })
+    }
+
+    /// The same where a condition holds.
+    fn message_under(
+        &mut self,
+        condition: &Value<Access>,
+        message: &Message<TileAccess>,
+    ) -> Result<Message<Access>, Failed> {
+        let mark = self.facts.len();
+        self.assume(condition, true);
+        let message = self.message(message);
+        self.facts.truncate(mark);
+        message
     }
 
     /// Adds what follows from a condition that holds, or does not.

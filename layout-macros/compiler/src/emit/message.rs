@@ -87,7 +87,7 @@ impl Emitter<'_> {
     }
 }
 
-/// What `printf` calls a value.
+/// The directive of `printf` for a value.
 fn directive(elem: Elem, spec: Spec) -> String {
     let number = elem != Elem::Bool;
     let (float, long) = (elem.is_float(), !elem.is_float() && elem.bits() == 64);

@@ -9,7 +9,7 @@ use crate::ir::{Align, Spec, Style};
 use crate::small_float::decode;
 use std::fmt::{Debug, Display, LowerExp, UpperExp};
 
-/// What `println!` prints, or an assertion says.
+/// What `println!` prints, or an assertion reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message<A> {
     /// In order.

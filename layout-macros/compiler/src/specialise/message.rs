@@ -32,7 +32,7 @@ impl Evaluator<'_> {
         let mut parts = Parts::new();
         for piece in &format.pieces {
             match piece {
-                Piece::Text(own) => say(&mut parts, own),
+                Piece::Text(own) => append(&mut parts, own),
                 Piece::Value(number, spec) => {
                     // The number is in range: `valid.rs`.
                     let (at, value) = match format.values.get(*number as usize) {
@@ -108,7 +108,7 @@ impl Evaluator<'_> {
             value => constant::known(value),
         };
         match known {
-            Some(known) => say(out, &text(known, spec)),
+            Some(known) => append(out, &text(known, spec)),
             None => out.push(MessagePart::Value(value, elem, spec)),
         }
         Ok(())
@@ -130,20 +130,20 @@ impl Evaluator<'_> {
         }
         let (lines, last) = (spec.alternate && !parts.is_empty(), parts.len().saturating_sub(1));
         let single = open == "(" && last == 0 && !lines && !parts.is_empty();
-        say(out, open);
+        append(out, open);
         for (number, part) in parts.into_iter().enumerate() {
             if lines {
-                say(out, &format!("\n{}", "    ".repeat(depth + 1)));
+                append(out, &format!("\n{}", "    ".repeat(depth + 1)));
             }
             self.written_out(part, spec, depth + 1, out, origin)?;
             if lines || number < last || single {
-                say(out, if lines || single { "," } else { ", " });
+                append(out, if lines || single { "," } else { ", " });
             }
         }
         if lines {
-            say(out, &format!("\n{}", "    ".repeat(depth)));
+            append(out, &format!("\n{}", "    ".repeat(depth)));
         }
-        say(out, close);
+        append(out, close);
         Ok(())
     }
 
@@ -187,20 +187,20 @@ impl Evaluator<'_> {
             let element = self.load_of(access, elem, origin)?;
             return self.written_out(element, spec, 0, out, origin);
         };
-        say(out, "[");
+        append(out, "[");
         for i in 0..*extent {
             let inner = extents.len() - at.len() - 1;
             match (i, inner) {
                 (0, _) => {}
-                (_, 0) => say(out, ", "),
+                (_, 0) => append(out, ", "),
                 // Of matrices an empty line, as in numpy.
-                (_, inner) => say(out, &format!(",{}{}", "\n".repeat(inner), " ".repeat(at.len() + 1))),
+                (_, inner) => append(out, &format!(",{}{}", "\n".repeat(inner), " ".repeat(at.len() + 1))),
             }
             at.push(i);
             self.rows_out(view, extents, at, spec, out, origin)?;
             at.pop();
         }
-        say(out, "]");
+        append(out, "]");
         Ok(())
     }
 
@@ -283,7 +283,7 @@ impl Evaluator<'_> {
 }
 
 /// Adds text behind text.
-fn say(out: &mut Parts, text: &str) {
+fn append(out: &mut Parts, text: &str) {
     match out.last_mut() {
         Some(MessagePart::Text(last)) => last.push_str(text),
         _ => out.push(MessagePart::Text(text.to_owned())),
