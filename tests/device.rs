@@ -16,8 +16,7 @@ fn the_gpu_gives_what_reference_and_simulator_give() {
     let simulator = Device::simulator();
     println!("device: {}", gpu.describe());
     for case in cases() {
-        let named =
-            arch_of_first(case.definition).map(|arch| arch.to_string());
+        let named = arch_of_first(case.definition).map(|arch| arch.to_string());
         if named.is_some() && named != arch {
             println!("{}: for {named:?}, not for {arch:?}", case.definition.name);
             continue;

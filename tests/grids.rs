@@ -45,7 +45,7 @@ fn launched(entries: &str, ty: &str, elements: usize, count: i64) -> String {
 /// With a block alone in the attribute the grid that follows is what a launch has that gives none, and the body is masked for any grid.
 #[test]
 fn a_launch_may_give_another_grid_than_what_follows() {
-    for elements in [0, 1, 32, 33, 1000] {
+    for elements in [0usize, 1, 32, 33, 1000] {
         let wanted = format!("{}, given 7: 7", elements.div_ceil(32));
         assert_eq!(launched("block = [32]", "usize", elements, 0), wanted);
     }

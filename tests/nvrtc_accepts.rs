@@ -89,7 +89,8 @@ fn the_sets_that_host_functions_pick_become_cubins() {
             let checked = compile(&kernel, &set, Promises { variant_if, ..Promises::USUAL });
             let source = emit(&checked.expect("a set of the kernel"));
             // By turns, where a kernel is for both.
-            let arch = arch_of(&kernel, &set).map_or_else(|| ARCHS[jobs.len() % 2].to_string(), |arch| arch.to_string());
+            let arch = arch_of(&kernel, &set)
+                .map_or_else(|| ARCHS[jobs.len() % 2].to_string(), |arch| arch.to_string());
             jobs.push(Job { name: source.entry, text: source.text, arch, flags: source.flags });
         }
     }

@@ -272,7 +272,7 @@ fn what_is_refused_leads_on() {
         ("let v = -keys[[0]];", "`-` does not apply", "wrapping_neg"),
         ("let v = i as bool;", "cannot be converted to bool", "compare it"),
         ("y.atomic_add(0, 1);", "are an array", "y.atomic_add([i], ..)"),
-        ("println!(\"{}\", i);", "cannot call `println!`", "`&mut` tensor"),
+        ("eprintln!(\"{}\", i);", "cannot call `eprintln!`", "a GPU has one output"),
         ("let v = vec![1.0];", "cannot call `vec!`", "local::<f32>"),
         ("let v = \"text\";", "a kernel has no text", "numbers"),
         ("unsafe { y[[0]] = 1; }", "does not have `unsafe`", "masked"),

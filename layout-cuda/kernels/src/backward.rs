@@ -79,7 +79,7 @@ impl Attention<'_> {
             Kernel::Warps => {
                 let block = device.properties().map_or(usize::MAX, |gpu| gpu.shared_bytes_per_block as usize);
                 // The rows that go by at once, as the kernels have them.
-                [if d + dv > 192 { 32 } else { 64 }, 64].map(|rows| {
+                [if d + dv > 128 { 32 } else { 64 }, 64].map(|rows| {
                     let two_stages = 2 * (d + dv) * (128 + 2 * rows) + 16 * rows;
                     let stages = if two_stages <= block.min(163 << 10) { 2 } else { 1 };
                     set.clone().with("STAGES", ParamValue::Int(stages))

@@ -275,7 +275,7 @@ mod kernels {
     /// dK and dV. Head `h` of Q reads head `h * HK / HQ` of K and V; the last query is at the last key. With `PACKED`
     /// the one batch holds all sequences, as in `attention`.
     #[tiled_kernel(
-        T = [bf16, f16], D = 128, DV = 128, WARPS = 8, FIXED = 16 * WARPS, MOVING = if D + DV > 192 { 32 } else { 64 }, STAGES = 2, OF_KEYS = true,
+        T = [bf16, f16], D = 128, DV = 128, WARPS = 8, FIXED = 16 * WARPS, MOVING = if D + DV > 128 { 32 } else { 64 }, STAGES = 2, OF_KEYS = true,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,

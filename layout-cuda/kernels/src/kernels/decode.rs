@@ -72,6 +72,33 @@ mod kernels {
         }
     }
 
+    /// Starts the loads of a warp's first blocks, a group of asynchronous copies for each stage.
+    fn load_first(
+        (k, v, pages, sequence, group): (
+            impl Tensor<Elem = T>,
+            impl Tensor<Elem = T>,
+            impl Tensor<Elem = i32>,
+            usize,
+            usize,
+        ),
+        (k_ring, v_ring): (View<T, Write>, View<T, Write>),
+        (first, blocks): (i32, i32),
+        full: Mbarriers,
+    ) {
+        if !TMA || lane_id() == 0 {
+            for step in unroll(0..STAGES) {
+                let block = (step * WARPS + warp_id()) as i32;
+                if block < blocks {
+                    let (to, stage) = ((k_ring.slice(step), v_ring.slice(step)), warp_id() * STAGES + step);
+                    load((&k, &v, &pages, sequence, group), to, first + block * BN as i32, full, stage);
+                }
+                if !TMA {
+                    async_copy_commit_group();
+                }
+            }
+        }
+    }
+
     /// A warp's asynchronous copy of a tile, 16 bytes a thread.
     fn copy(to: View<T, Write>, from: impl Tensor<Elem = T>) {
         let threads = row_major([256 / W, W / 8]);
@@ -344,18 +371,7 @@ mod kernels {
         let blocks = ((to - first).clamp(0, span.min(1 << 30) as i32) + BN as i32 - 1) / BN as i32;
         let (warp, source) = (warp_id(), (k, v, pages, sequence, group));
         let (k_ring, v_ring) = (k_smem.slice(warp), v_smem.slice(warp));
-        if !TMA || lane_id() == 0 {
-            for step in unroll(0..STAGES) {
-                let block = (step * WARPS + warp) as i32;
-                if block < blocks {
-                    let to = (k_ring.slice(step), v_ring.slice(step));
-                    load(source, to, first + block * BN as i32, full, warp * STAGES + step);
-                }
-                if !TMA {
-                    async_copy_commit_group();
-                }
-            }
-        }
+        load_first(source, (k_ring, v_ring), (first, blocks), full);
         gather(q_smem, q.slice(sequence), (group * shared_by, shared_by, row, rows));
         barrier();
         let mma = mma_atom::<T>([16, 8, 16]);

@@ -99,22 +99,7 @@ impl Evaluator<'_> {
             );
         }
         if let (Some(id), Some([blocks])) = (kernel.min_blocks, min_blocks.as_deref()) {
-            let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
-            let most_of = self.arch.map_or(Arch::MOST_OF_A_MULTIPROCESSOR, Arch::of_a_multiprocessor);
-            let [most_threads, most_blocks] = most_of.map(u64::from);
-            let most = (most_threads / threads.next_multiple_of(32).max(32)).min(most_blocks);
-            if u64::from(*blocks) > most {
-                let of = self
-                    .arch
-                    .map_or("a multiprocessor".to_owned(), |arch| format!("a multiprocessor of {arch}"));
-                return self.fail_help(
-                    self.origin(id),
-                    format!(
-                        "`min_blocks` is {blocks}; {of} holds at most {most} blocks of {threads} threads"
-                    ),
-                    format!("{of} holds at most {most_blocks} blocks and {most_threads} threads"),
-                );
-            }
+            self.fits_a_multiprocessor(id, *blocks, &block)?;
         }
         self.block = block;
         cluster.iter().take(3).enumerate().for_each(|(i, n)| self.cluster[i] = *n);
@@ -157,6 +142,24 @@ impl Evaluator<'_> {
         let min_blocks = min_blocks.and_then(|n| n.first().copied());
         let head = self.head(min_blocks, opt_level, fast_math);
         Ok((head, plan, facts))
+    }
+
+    /// Refuses more blocks than a multiprocessor holds at once.
+    fn fits_a_multiprocessor(&mut self, min_blocks: ExprId, blocks: u32, block: &[u32; 3]) -> Outcome<()> {
+        let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
+        let most_of = self.arch.map_or(Arch::MOST_OF_A_MULTIPROCESSOR, Arch::of_a_multiprocessor);
+        let [most_threads, most_blocks] = most_of.map(u64::from);
+        let most = (most_threads / threads.next_multiple_of(32).max(32)).min(most_blocks);
+        if u64::from(blocks) <= most {
+            return Ok(());
+        }
+        let of =
+            self.arch.map_or("a multiprocessor".to_owned(), |arch| format!("a multiprocessor of {arch}"));
+        self.fail_help(
+            self.origin(min_blocks),
+            format!("`min_blocks` is {blocks}; {of} holds at most {most} blocks of {threads} threads"),
+            format!("{of} holds at most {most_blocks} blocks and {most_threads} threads"),
+        )
     }
 
     /// The architecture of `arch = ..` under this set of parameters.
