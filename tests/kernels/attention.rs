@@ -48,7 +48,7 @@ pub fn smallest() -> Vec<Case> {
     };
     let back_by_warps = |case: Case, packed: bool, stages| {
         let rest = [&CAUSAL[..], &[("PACKED", ParamValue::Bool(packed))]].concat();
-        case.at(&[("D", 32), ("DV", 32), ("WARPS", 2), ("MOVING", 32), ("STAGES", stages)], &rest)
+        case.at(&[("D", 32), ("DV", 32), ("WARPS", 2), ("STAGES", stages)], &rest)
     };
     vec![
         forward(&[[130, 200, 1]]).at(&of(64, 64), &EVERY),
@@ -69,10 +69,18 @@ pub fn smallest() -> Vec<Case> {
         back(Case::new(&of_keys::DEFINITION, vec![[60, 100, 1]], changed_keys), true, false),
         back(Case::new(&of_queries::DEFINITION, vec![[100, 60, 1]], changed_queries), true, false),
         back(Case::new(&of_keys::DEFINITION, vec![[260, 130, 1]], changed_keys), false, true),
-        back_by_warps(Case::new(&of_keys_mma::DEFINITION, vec![[70, 60, 2]], keys_by_warps), false, 2),
-        back_by_warps(Case::new(&of_queries_mma::DEFINITION, vec![[60, 70, 2]], queries_by_warps), false, 1),
-        back_by_warps(Case::new(&of_keys_mma::DEFINITION, vec![[60, 100, 1]], keys_by_warps), true, 1),
-        back_by_warps(Case::new(&of_queries_mma::DEFINITION, vec![[100, 60, 1]], queries_by_warps), true, 2),
+        back_by_warps(
+            Case::new(&of_keys_mma::DEFINITION, vec![[130, 60, 2], [0, 40, 1]], keys_by_warps),
+            false,
+            2,
+        ),
+        back_by_warps(
+            Case::new(&of_queries_mma::DEFINITION, vec![[60, 130, 2], [40, 0, 1]], queries_by_warps),
+            false,
+            1,
+        ),
+        back_by_warps(Case::new(&of_keys_mma::DEFINITION, vec![[200, 60, 1]], keys_by_warps), true, 1),
+        back_by_warps(Case::new(&of_queries_mma::DEFINITION, vec![[60, 200, 1]], queries_by_warps), true, 2),
         Case::new(&finish::DEFINITION, vec![[70, 0, 2]], finished).at(&[("D", 32)], &[]),
     ]
 }
