@@ -477,7 +477,8 @@ fn the_texts_become_cubins() {
             }
         }
     }
+    // The sums fill the registers, or ptxas takes half of them for two blocks at once: a few addresses are spilled.
     for arch in ["sm_80", "sm_90a", "sm_120"] {
-        in_parallel(&sets, |(kernel, set)| becomes_fast_code_of(kernel, set, arch, 0));
+        in_parallel(&sets, |(kernel, set)| becomes_fast_code_of(kernel, set, arch, 160));
     }
 }
