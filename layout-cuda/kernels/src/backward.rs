@@ -164,51 +164,26 @@ impl Attention<'_> {
         let none = stream.zeros::<i32, 1>([0])?;
         let [q_ends, k_ends] = self.packed.map_or([&none; 2], |packed| [packed.queries, packed.keys]);
         let (q, k, v, facts) = (of.q, of.k, of.v, &*facts);
-        let config = LaunchConfig { set: Some(of_k), ..LaunchConfig::default() };
-        let of_queries_config = LaunchConfig { set: Some(of_q), ..LaunchConfig::default() };
+        let with = |set| LaunchConfig { set: Some(set), ..LaunchConfig::default() };
+        let (keys, rest) = (with(of_k), with(of_q));
         if by_warps {
             of_keys_mma::launch_with(
-                config, stream, q, k, v, d_o, q_ends, k_ends, facts, to.k, to.v, scale, strength, window,
+                keys, stream, q, k, v, d_o, q_ends, k_ends, facts, to.k, to.v, scale, strength, window,
             )?;
             return of_queries_mma::launch_with(
-                of_queries_config,
-                stream,
-                q,
-                k,
-                v,
-                d_o,
-                q_ends,
-                k_ends,
-                facts,
-                to.q,
-                scale,
-                strength,
-                window,
+                rest, stream, q, k, v, d_o, q_ends, k_ends, facts, to.q, scale, strength, window,
             );
         }
         of_keys::launch_with(
-            config, stream, q, k, v, d_o, q_ends, k_ends, facts, &mut *sums, to.k, to.v, scale, strength,
+            keys, stream, q, k, v, d_o, q_ends, k_ends, facts, &mut *sums, to.k, to.v, scale, strength,
             window,
         )?;
         if summed {
             let set = crate::set(&[("D", d)]).with("T", ParamValue::Type(T::ELEM));
-            let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-            return finish::launch_with(config, stream, &*sums, to.q);
+            return finish::launch_with(with(&set), stream, &*sums, to.q);
         }
         of_queries::launch_with(
-            of_queries_config,
-            stream,
-            q,
-            k,
-            v,
-            d_o,
-            q_ends,
-            k_ends,
-            facts,
-            to.q,
-            scale,
-            strength,
-            window,
+            rest, stream, q, k, v, d_o, q_ends, k_ends, facts, to.q, scale, strength, window,
         )
     }
 }

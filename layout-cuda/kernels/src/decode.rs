@@ -70,7 +70,7 @@ pub struct Splits {
 /// Shared memory of a multiprocessor for stages, bytes, where a block may have all of it.
 const ROOM: usize = 210_000;
 
-/// Shared memory beside the stages, bytes: Q, O and what the warps exchange.
+/// Shared memory besides the stages, bytes: Q, O and what the warps exchange.
 const OTHERS: usize = 20_000;
 
 /// The most bytes of stages that a block has on the stream's device, for a kernel that loads by TMA or, compiled for sm_80, does not.

@@ -183,7 +183,7 @@ impl Arch {
     /// Hopper, as of an H100 or an H200.
     pub const SM_90A: Arch = Arch { number: 90, features: Features::Specific };
 
-    /// The number that stands for it in an expression of the attribute: `arch = if TMA { "sm_90a" } else { "sm_80" }` is one of numbers.
+    /// Its number in the attribute's expressions: `arch = if TMA { "sm_90a" } else { "sm_80" }` is an expression of such numbers.
     pub fn code(self) -> u64 {
         u64::from(self.number) * 4 + self.features as u64
     }

@@ -22,18 +22,6 @@ pub use kernels::attention_mma;
 
 #[tiled_kernels(functions = attention_scores)]
 mod kernels {
-    /// Copies the rows of a tile to shared memory, W columns after the other.
-    fn load(to: View<T, Write>, from: impl Tensor<Elem = T>, columns: usize) {
-        for slab in unroll(0..columns / W) {
-            let tile = from.tile([from.dim(0), W], [0, slab]).vectorize([1, 8]);
-            copy_dram_to_sram_async(
-                &mut to.slice(slab).vectorize([1, 8]),
-                &tile,
-                row_major([THREADS * 8 / W, W / 8]),
-            );
-        }
-    }
-
     /// The scores of a warp's queries and a block of keys.
     fn multiply(mut scores: View<f32, Write>, q: impl Tensor<Elem = T>, k: impl Tensor<Elem = T>) {
         let mma = mma_atom::<T>([16, 8, 16]);
@@ -262,20 +250,20 @@ mod kernels {
         let mut sums = local::<f32>(row_major([ROWS, DV / 2])).fill(0.0);
         let most = local::<f32>(row_major([2 * ROWS])).fill(f32::NEG_INFINITY);
         let sum = local::<f32>(row_major([2 * ROWS])).fill(0.0);
-        load(q_smem, q.slice(batch).slice(head).window([BM, D], [q_first as usize + row, 0]), D);
+        load_slabs(q_smem, q.slice(batch).slice(head).window([BM, D], [q_first as usize + row, 0]), D);
         if low < high {
-            load(k_smem, keys_of.window([BN, D], [k_first as usize + (high - 1) * BN, 0]), D);
+            load_slabs(k_smem, keys_of.window([BN, D], [k_first as usize + (high - 1) * BN, 0]), D);
         }
         for block in (low..high).rev() {
             let first = block * BN;
             async_copy_wait_all();
             barrier();
-            load(v_smem, values_of.window([BN, DV], [k_first as usize + first, 0]), DV);
+            load_slabs(v_smem, values_of.window([BN, DV], [k_first as usize + first, 0]), DV);
             multiply(scores, q_smem, k_smem);
             async_copy_wait_all();
             barrier();
             if block > low {
-                load(k_smem, keys_of.window([BN, D], [k_first as usize + first - BN, 0]), D);
+                load_slabs(k_smem, keys_of.window([BN, D], [k_first as usize + first - BN, 0]), D);
             }
             let first = first as i32;
             if PACKED && first + BN as i32 > keys {

@@ -18,18 +18,6 @@ pub use kernels::{of_keys_mma, of_queries_mma};
 
 #[tiled_kernels(functions = attention_scores)]
 mod kernels {
-    /// Copies the rows of a tile to shared memory, W columns after the other.
-    fn load(to: View<T, Write>, from: impl Tensor<Elem = T>, columns: usize) {
-        for slab in unroll(0..columns / W) {
-            let tile = from.tile([from.dim(0), W], [0, slab]).vectorize([1, 8]);
-            copy_dram_to_sram_async(
-                &mut to.slice(slab).vectorize([1, 8]),
-                &tile,
-                row_major([32 * WARPS * 8 / W, W / 8]),
-            );
-        }
-    }
-
     /// The products of a warp's rows that stay and of the rows that go by.
     fn multiply(
         mut products: View<f32, Write>,
@@ -181,8 +169,8 @@ mod kernels {
         head: usize,
         first: usize,
     ) {
-        load(m1, moving_1.slice(head).window([MOVING, D], [first, 0]), D);
-        load(m2, moving_2.slice(head).window([MOVING, DV], [first, 0]), DV);
+        load_slabs(m1, moving_1.slice(head).window([MOVING, D], [first, 0]), D);
+        load_slabs(m2, moving_2.slice(head).window([MOVING, DV], [first, 0]), DV);
         if OF_KEYS {
             let from = facts.slice(head).window([2, MOVING], [0, first]);
             copy_dram_to_sram_async(
@@ -193,7 +181,7 @@ mod kernels {
         }
     }
 
-    /// All rows that go by beside a tile of rows that stay. Gives the sums of dS times the rows that go by, the sums of the weights times
+    /// All rows that go by, for a tile of rows that stay. Gives the sums of dS times the rows that go by, the sums of the weights times
     /// them, and the places of the rows that stay, which are free then.
     fn pass(
         (fixed_1, fixed_2): (impl Tensor<Elem = T>, impl Tensor<Elem = T>),
@@ -209,8 +197,8 @@ mod kernels {
         let (low, high) = tiles_that_count(row as i32, sizes);
         let count = if high > low { high - low } else { 0 };
         let moving = (moving_1, moving_2, facts);
-        load(f1, fixed_1.window([FIXED, D], [own_first + row, 0]), D);
-        load(f2, fixed_2.window([FIXED, DV], [own_first + row, 0]), DV);
+        load_slabs(f1, fixed_1.window([FIXED, D], [own_first + row, 0]), D);
+        load_slabs(f2, fixed_2.window([FIXED, DV], [own_first + row, 0]), DV);
         if count > 0 {
             let to = (m1.slice(0), m2.slice(0), moving_facts.slice(0));
             fetch(moving, to, first_head, other_first + low * MOVING);

@@ -161,4 +161,16 @@ mod functions {
     fn blocks_of((queries, keys, _): (i32, i32, i32)) -> usize {
         (if OF_KEYS { queries } else { keys } as usize).div_ceil(MOVING)
     }
+
+    /// Copies the rows of a tile to shared memory, W columns after the other.
+    fn load_slabs(to: View<T, Write>, from: impl Tensor<Elem = T>, columns: usize) {
+        for slab in unroll(0..columns / W) {
+            let tile = from.tile([from.dim(0), W], [0, slab]).vectorize([1, 8]);
+            copy_dram_to_sram_async(
+                &mut to.slice(slab).vectorize([1, 8]),
+                &tile,
+                row_major([block_dim.x * 8 / W, W / 8]),
+            );
+        }
+    }
 }
