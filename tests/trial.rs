@@ -1,11 +1,12 @@
 //! Lines that strangers typed, each as it was: it is a kernel, or it is refused in words that lead on.
 //!
 //! What the kernels compute is held against plain Rust: `tests/trial/words.rs` the missing words, `tests/trial/values.rs` the lines
-//! that were wrong or refused. `tests/trial/assume.rs` is what `assume` proves and finds. `tests/trial/paths.rs` is what must hold on every path, `tests/trial/simulated.rs` right kernels that the
+//! that were wrong or refused. `tests/trial/modes.rs` is `reshape` and its like. `tests/trial/assume.rs` is what `assume` proves and finds. `tests/trial/paths.rs` is what must hold on every path, `tests/trial/simulated.rs` right kernels that the
 //! simulator computed wrongly or accused. Kernels are texts here, for every variant.
 
 mod assume;
 mod fragments;
+mod modes;
 mod narrow;
 mod paths;
 mod places;

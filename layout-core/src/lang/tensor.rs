@@ -194,6 +194,71 @@ pub trait Tensor {
         device_only()
     }
 
+    /// The modes in another order: mode `i` is mode `order[i]` of this.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn last_first(x: &LayoutTensor<i32, RowMajor<1, 2, 3>>, y: &mut LayoutTensor<i32, RowMajor<3, 1, 2>>) {
+    ///     y.copy_from(&x.permute([2, 0, 1])); // y[[k, i, j]] = x[[i, j, k]]
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[1, 2, 3, 4, 5, 6], [1, 2, 3])?;
+    /// let mut y = device.zeros::<i32, 3>([3, 1, 2])?;
+    /// last_first::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn permute<I: Integer, const R: usize>(&self, _order: [I; R]) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// Without mode `mode`, which has one element.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn row(x: &LayoutTensor<i32, RowMajor<2, 3>>, y: &mut LayoutTensor<i32, RowMajor<3>>) {
+    ///     y.copy_from(&x.tile([1, 3], [1, 0]).squeeze(0));
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[1, 2, 3, 4, 5, 6], [2, 3])?;
+    /// let mut y = device.zeros::<i32, 1>([3])?;
+    /// row::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [4, 5, 6]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn squeeze(&self, _mode: usize) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// Other extents over the same elements, in row-major order. No element moves: modes are merged where strides allow it, and
+    /// refused at build otherwise. Extents are numbers, parameters or dimensions, and their product is that of the view's.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [4], grid = [(M * N).div_ceil(4)])]
+    /// fn doubled<const M: usize, const N: usize>(
+    ///     x: &LayoutTensor<i32, RowMajor<M, N>>,
+    ///     y: &mut LayoutTensor<i32, RowMajor<M, N>>,
+    /// ) {
+    ///     let (x, mut y) = (x.reshape([M * N]), y.reshape([M * N]));
+    ///     let i = block_idx.x * 4 + thread_idx.x;
+    ///     if i < M * N {
+    ///         y[[i]] = 2 * x[[i]];
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[1, 2, 3, 4, 5, 6], [2, 3])?;
+    /// let mut y = device.zeros::<i32, 2>([2, 3])?;
+    /// doubled::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [2, 4, 6, 8, 10, 12]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn reshape<I: Integer, const R: usize>(&self, _extents: [I; R]) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
     /// The same view of the shared memory of block `rank` of the cluster (distributed shared memory). Its elements are read
     /// and written like the block's own, by loads, stores and copies, vectors included. That block must have begun (a
     /// [`cluster_barrier`](super::cluster_barrier) after the start) and must not end before the last access (another one

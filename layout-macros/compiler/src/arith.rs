@@ -79,8 +79,12 @@ impl Atoms {
     /// The interval of an index.
     pub fn range(&self, index: &Index) -> Range {
         index.terms().iter().fold(Range::of(index.offset()), |sum, (monomial, coefficient)| {
-            let start = Range::of(*coefficient);
-            sum.add(monomial.iter().fold(start, |product, id| product.mul(self.facts(*id).range)))
+            let start = Range::of(1);
+            let mut product = monomial.iter().fold(start, |product, id| product.mul(self.facts(*id).range));
+            if let Some(most) = self.most_of(monomial) {
+                product.high = product.high.min(i128::from(most));
+            }
+            sum.add(product.mul(Range::of(*coefficient)))
         })
     }
 

@@ -397,6 +397,8 @@ pub struct Atoms {
     selected: HashMap<AtomId, [Way; 2]>,
     /// Indices modulo 2⁶⁴ that are meant to be that, and what is made of them.
     meant: BTreeSet<AtomId>,
+    /// Products of atoms, and what they are at most: the elements of a compact tensor.
+    products: Vec<(Monomial, i64)>,
 }
 
 impl Atoms {
@@ -409,6 +411,18 @@ impl Atoms {
         self.known.insert(atom.clone(), id);
         self.facts.push(AtomFacts { atom, range, divisor, definition });
         id
+    }
+
+    /// A product that is at most `most`, as a launch checks: of one term, or nothing is noted.
+    pub(crate) fn limit_product(&mut self, product: &Index, most: i64) {
+        if let ([(monomial, factor @ 1..)], 0) = (product.terms(), product.offset()) {
+            self.products.push((monomial.clone(), most / factor));
+        }
+    }
+
+    /// The least of the limits of a product.
+    pub(crate) fn most_of(&self, monomial: &Monomial) -> Option<i64> {
+        self.products.iter().filter(|(known, _)| known == monomial).map(|(_, most)| *most).min()
     }
 
     /// The word `wrapping_*` is behind this index: where it leaves 64 bits that is meant.

@@ -167,6 +167,12 @@ vocabulary! {
     Distribute = "distribute", Method, 3..=3, Views, None;
     /// `view.transpose()`: the modes in reverse order.
     Transpose = "transpose", Method, 1..=1, Views, None;
+    /// `view.permute([2, 0, 1])`: the modes in another order: mode 0 is this one's mode 2.
+    Permute = "permute", Method, 2..=2, Views, None;
+    /// `view.squeeze(n)`: without mode `n`, which has one element.
+    Squeeze = "squeeze", Method, 2..=2, Views, None;
+    /// `view.reshape([m, n])`: other extents over the same elements in row-major order, where strides describe them.
+    Reshape = "reshape", Method, 2..=2, Views, None;
     /// `view.pad(value)`: the view whose out-of-range elements read as `value`.
     Pad = "pad", Method, 2..=2, Views, None;
     /// `view.dim(n)`: the extent of mode `n`, cut at the tensor's edge for no tile: `a.dim(0)` is `M`.

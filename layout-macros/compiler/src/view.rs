@@ -171,7 +171,7 @@ impl View {
     }
 
     /// Adds the edge `c < extent` of a mode that no bound catches.
-    fn close(&mut self, mode: usize) {
+    pub(crate) fn close(&mut self, mode: usize) {
         if self.modes[mode].bounded {
             return;
         }

@@ -451,9 +451,9 @@ impl Inference<'_> {
         let index = Ty::Number(TypeRef::Usize);
         match word.name() {
             "shared" | "local" => Ty::View(Box::new(types.first().map_or(Ty::Other, |ty| Ty::Number(*ty)))),
-            "tile" | "window" | "vectorize" | "distribute" | "transpose" | "slice" | "to_local"
-            | "copy_from" | "block_scope" | "system_scope" | "evict_first" | "evict_last" | "no_allocate"
-            | "map_shared_rank" => first,
+            "tile" | "window" | "vectorize" | "distribute" | "transpose" | "permute" | "squeeze"
+            | "reshape" | "slice" | "to_local" | "copy_from" | "block_scope" | "system_scope"
+            | "evict_first" | "evict_last" | "no_allocate" | "map_shared_rank" => first,
             "pad" | "fill" => {
                 let elem = self.element(&first);
                 arguments.iter().skip(1).for_each(|value| self.unify(value, &elem));

@@ -45,7 +45,7 @@ const SYNONYMS: [(&str, &str); 36] = [
 ];
 
 /// What is said otherwise here, of words that are no member's: in lower case with `_`, without `__` in front.
-const ADVICE: [(&[&str], &str); 37] = [
+const ADVICE: [(&[&str], &str); 38] = [
     (&["get", "load", "read", "ldg", "at", "item"], "an element is read as `x[[i, j]]`"),
     (&["store", "set", "write", "put"], "an element is written as `x[[i, j]] = value;`"),
     (
@@ -109,6 +109,10 @@ const ADVICE: [(&[&str], &str); 37] = [
     (
         &["shared_memory", "shared_array", "smem", "shared"],
         "shared memory is `shared::<f32>(row_major([32, 32]))`",
+    ),
+    (
+        &["flatten", "ravel", "view", "view_as", "unsqueeze"],
+        "other extents over the same elements: `x.reshape([M * N])`",
     ),
     (&["t"], "a view with its modes in reverse order is `x.transpose()`"),
     (&["shape", "size", "dims", "extents", "strides"], "the extent of a mode is `x.dim(0)`"),

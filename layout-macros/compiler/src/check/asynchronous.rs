@@ -215,7 +215,17 @@ impl Lower {
         };
         let Some((outer, k, outer_stride, k_stride, slabs, slab_stride)) = found else {
             let message = format!("`wgmma` of a view of `{}` of rank {}", place.name, extents.len());
-            return self.fail(origin, message, help);
+            let merged = match extents.split_last() {
+                Some((last, outer @ [_, _, ..])) => {
+                    format!(
+                        "; as two modes it is `{}.reshape({:?})`",
+                        place.name,
+                        [outer.iter().product(), *last]
+                    )
+                }
+                _ => String::new(),
+            };
+            return self.fail(origin, message, &format!("{help}{merged}"));
         };
         let k_major = k_stride == 1;
         let fits = if k_major {

@@ -196,14 +196,15 @@ impl Lower {
         };
         let cut = (0..extents.len()).find(cut);
         let Some(cut) = cut else {
-            return self.fail(
-                origin,
-                format!(
-                    "`{name}` of a tile of extents {extents:?} and a part of `{}` of {inside:?}",
-                    to.name
-                ),
-                "both have the same extents, or the shared one slabs of one mode first: `[cols / 64, rows, 64]`",
+            let message = format!(
+                "`{name}` of a tile of extents {extents:?} and a part of `{}` of {inside:?}",
+                to.name
             );
+            let help = match extents.iter().product::<i64>() == inside.iter().product() {
+                true => format!("the same elements in the tile's modes are `{}.reshape({extents:?})`", to.name),
+                false => "both have the same extents, or the shared one slabs of one mode first: `[cols / 64, rows, 64]`".to_owned(),
+            };
+            return self.fail(origin, message, &help);
         };
         let skip = inside.len() - extents.len();
         let strides: Vec<Option<i64>> =

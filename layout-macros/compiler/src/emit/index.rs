@@ -225,9 +225,30 @@ impl Scope<'_> {
             operands.push(magnitude);
         }
         operands.extend(sizes.iter().map(|factor| self.factor(*factor, steps)));
+        if let (Some(range), [left, right]) = (self.limited(term), operands.as_slice())
+            && [left.width, right.width] == [Width::Int; 2]
+        {
+            let [left, right] = [left, right].map(|side| side.expression.clone());
+            let expression = Expression::infix(BinaryOp::Mul, left, right);
+            return Typed { expression, width: Width::Int, range, short: false };
+        }
         let mut operands = operands.into_iter();
         let Some(first) = operands.next() else { return constant(1) };
         operands.fold(first, |product, operand| combine(BinaryOp::Mul, product, operand, steps))
+    }
+
+    /// The range of a product of two factors that a launch limits to 32 bits: the elements of a compact tensor.
+    fn limited(&self, term: &Term) -> Option<Range> {
+        let [left, right] = term.factors.as_slice() else { return None };
+        let mut atoms = vec![left.atom, right.atom];
+        atoms.sort_unstable();
+        let most = i128::from(self.tables.atoms.most_of(&atoms)?);
+        let divisor = |factor: &Factor| match self.tables.atoms.atom(factor.atom) {
+            Atom::Dim { divisor, .. } if factor.whole => i128::from(*divisor),
+            _ => 1,
+        };
+        let range = Range::new(0, most * divisor(left) * divisor(right));
+        (term.coefficient.unsigned_abs() == 1 && range.fits_i32()).then_some(range)
     }
 
     fn factor(&self, factor: Factor, steps: Steps) -> Typed {

@@ -58,6 +58,7 @@ impl Evaluator<'_> {
             }
         }
         self.open_dims();
+        self.limit_products();
         let block = self.threads();
         let cluster = self.blocks_of_a_cluster();
         let min_blocks = kernel.min_blocks.map(|id| self.numbers(&[id], "min_blocks")).transpose();
@@ -239,6 +240,33 @@ impl Evaluator<'_> {
                 Index::atom(atom).scale(divisor).unwrap_or_default()
             })
             .collect();
+    }
+
+    /// A compact tensor has no more elements than a dimension may have, so a grid over all of them is as narrow.
+    fn limit_products(&mut self) {
+        let (kernel, most) = (self.kernel, self.limit());
+        for argument in &kernel.arguments {
+            let ArgumentKind::Tensor { extents, layout, .. } = &argument.kind else { continue };
+            if !matches!(layout, ArgumentLayout::RowMajor | ArgumentLayout::ColMajor) {
+                continue;
+            }
+            let product = extents.iter().try_fold(Index::constant(1), |product, id| {
+                let extent = match &kernel.expr(*id).kind {
+                    ExprKind::Dim(dim) => self.dims.get(*dim as usize).cloned(),
+                    ExprKind::Int(..) | ExprKind::Parameter(_) => {
+                        self.expr(*id).ok().and_then(|datum| match datum {
+                            StaticValue::Index(extent) => Some(extent),
+                            _ => None,
+                        })
+                    }
+                    _ => None,
+                };
+                product.mul(&extent?).ok()
+            });
+            if let Some(product) = product {
+                self.tables.atoms.limit_product(&product, most);
+            }
+        }
     }
 
     /// The divisors of dimensions that follow from a condition: from `form % m == r` and `form == form`, and conjunctions of

@@ -30,6 +30,7 @@ mod place;
 mod range;
 mod registers;
 mod remainder;
+mod reshape;
 mod shift;
 mod statement;
 mod threads;

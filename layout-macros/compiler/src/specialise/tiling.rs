@@ -172,7 +172,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn same_rank(&mut self, view: &View, name: &str, given: usize, origin: Origin) -> Outcome<()> {
+    pub(super) fn same_rank(&mut self, view: &View, name: &str, given: usize, origin: Origin) -> Outcome<()> {
         if view.rank() == given {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The meaning of the words for places and views of them. Tiling is in `tiling.rs`.
+//! The meaning of the words for places and views of them. Tiling is in `tiling.rs`, other modes are in `reshape.rs`.
 
 use super::constant;
 use super::datum::StaticValue;
@@ -25,6 +25,9 @@ impl Evaluator<'_> {
             Intrinsic::Transpose => {
                 Ok(StaticValue::View(self.view(values.remove(0), name, origin)?.transpose()))
             }
+            Intrinsic::Permute => self.permuted(values, origin),
+            Intrinsic::Squeeze => self.squeezed(values, origin),
+            Intrinsic::Reshape => self.reshaped(values, origin),
             Intrinsic::Pad => {
                 let value = values.remove(1);
                 let mut view = self.view(values.remove(0), name, origin)?;
