@@ -223,7 +223,8 @@ fn every_number_has_its_source() {
                 continue;
             }
             let decimals = written.split_once('.').map_or(0, |(_, rest)| rest.len());
-            current = current + &chapter[copied..start] + &format!("{:.*}", decimals, source(key, &mut known));
+            current =
+                current + &chapter[copied..start] + &format!("{:.*}", decimals, source(key, &mut known));
             copied = at;
         }
         super::outputs::same("", &file, &(current + &chapter[copied..]));
