@@ -86,12 +86,13 @@ pub(crate) enum Bytes<'a> {
     HostMut(&'a mut [u8], usize),
 }
 
-impl Argument<'_> {
-    /// What the choice of a parameter set looks at: type and shape.
-    pub(crate) fn face(&self) -> LaunchArgument<'_> {
+impl<'a> Argument<'a> {
+    /// What it is to the plan, without a tensor's address: the choice of a parameter set looks at type and shape.
+    #[inline]
+    pub(crate) fn face(&self) -> LaunchArgument<'a> {
         match &self.0 {
-            Kind::Tensor { elem, shape, strides, .. } => {
-                LaunchArgument::Tensor { elem: *elem, shape, strides, address: 0, len: 0 }
+            Kind::Tensor { elem, shape, strides, len, .. } => {
+                LaunchArgument::Tensor { elem: *elem, shape, strides, address: 0, len: *len }
             }
             Kind::Scalar(constant) => LaunchArgument::Scalar(constant.elem, constant.bits),
             Kind::Index(value) => LaunchArgument::Index(*value),

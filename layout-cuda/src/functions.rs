@@ -218,6 +218,7 @@ impl KernelInstance {
     }
 
     /// The checked kernel of a candidate.
+    #[inline]
     pub(crate) fn checked<'a>(&self, candidate: &'a Candidate) -> Result<&'a Checked> {
         let make = || {
             let checked = layout_compiler::compile(&self.kernel, &self.set, candidate.promises);
@@ -249,7 +250,11 @@ impl KernelInstance {
     }
 
     /// The code of a candidate on a GPU.
+    #[inline]
     pub(crate) fn code<'a>(&self, candidate: &'a Candidate, device: &Device) -> Result<&'a Code> {
+        if let Some(code) = candidate.code.get() {
+            return Ok(code);
+        }
         let checked = self.checked(candidate)?;
         once(&candidate.code, &candidate.making, || self.load(checked, device))
     }
@@ -281,6 +286,7 @@ impl KernelInstance {
     }
 
     /// Refuses code with slow paths.
+    #[inline]
     pub(crate) fn refuse_slow(&self, slow_paths: &[SlowPath]) -> Result<()> {
         if slow_paths.is_empty() {
             return Ok(());
@@ -372,10 +378,20 @@ impl Candidate {
 }
 
 /// The value of `cell`, made by `make` if it has none. An error is not kept: the next call tries again.
+#[inline]
 fn once<'a, T>(cell: &'a OnceLock<T>, making: &Mutex<()>, make: impl FnOnce() -> Result<T>) -> Result<&'a T> {
-    if let Some(value) = cell.get() {
-        return Ok(value);
+    match cell.get() {
+        Some(value) => Ok(value),
+        None => make_once(cell, making, make),
     }
+}
+
+#[cold]
+fn make_once<'a, T>(
+    cell: &'a OnceLock<T>,
+    making: &Mutex<()>,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<&'a T> {
     let _guard = making.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(value) = cell.get() {
         return Ok(value);

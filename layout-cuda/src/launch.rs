@@ -11,22 +11,22 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaStream, DeviceSlice};
+use cudarc::driver::{CudaFunction, CudaStream};
 use layout_compiler::LaunchArgument::Index;
 use layout_compiler::ir::ArgumentKind;
 use layout_compiler::launch::{KernelParameter, LaunchPlan};
 use layout_compiler::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet, Promises};
 use layout_simulator::Options;
 
-use crate::argument::{Argument, Bytes, Kind};
+use crate::argument::Argument;
 use crate::device::{Gpu, Stream};
 use crate::error::{Error, Result};
 use crate::functions::{Candidate, KernelInstance};
 use crate::launch_error::LaunchError;
+use crate::launch_uses::{in_events, in_order};
 use crate::order::{self, Use};
 use crate::probe::{Planned, Probe};
 use crate::report::{Launched, note};
-use crate::view::gpu_name;
 
 /// Kernels of up to this many parameters are launched without an allocation for them.
 const FEW: usize = 32;
@@ -36,7 +36,7 @@ const FEW_ARGUMENTS: usize = 16;
 
 thread_local! {
     /// The lists of the thread's last launch, which the next one fills anew.
-    static SCRATCH: Cell<Bound> = Cell::default();
+    static SCRATCH: Cell<Option<Box<Bound>>> = Cell::default();
 }
 
 /// What a launch may say beyond its arguments.
@@ -66,10 +66,9 @@ pub fn launch<const N: usize>(
     config: LaunchConfig<'_>,
     arguments: &mut [Argument<'_>; N],
 ) -> Result<()> {
-    let (family, options) =
-        ready(definition, stream, config, &arguments.each_ref().map(|argument| argument.face()))?;
-    let room =
-        LaunchBuffers { plain: &mut [Index(0); N], words: &mut [0; N], uses: &mut [const { None }; N] };
+    let mut plain = arguments.each_ref().map(|argument| argument.face());
+    let (family, options) = ready(definition, stream, config, &plain)?;
+    let room = LaunchBuffers { plain: &mut plain, words: &mut [0; N], uses: &mut [const { None }; N] };
     launch_in(&family, options, stream, config, arguments, room)
 }
 
@@ -85,10 +84,10 @@ pub fn launch_slice(
 ) -> Result<()> {
     let count = arguments.len();
     if count <= FEW_ARGUMENTS {
-        let mut descriptors = [Index(0); FEW_ARGUMENTS];
-        descriptors.iter_mut().zip(&*arguments).for_each(|(face, argument)| *face = argument.face());
-        let (family, options) = ready(definition, stream, config, &descriptors[..count])?;
-        let (mut plain, mut words) = ([Index(0); FEW_ARGUMENTS], [0; FEW_ARGUMENTS]);
+        let mut plain = [Index(0); FEW_ARGUMENTS];
+        plain.iter_mut().zip(&*arguments).for_each(|(face, argument)| *face = argument.face());
+        let (family, options) = ready(definition, stream, config, &plain[..count])?;
+        let mut words = [0; FEW_ARGUMENTS];
         let mut uses = [const { None }; FEW_ARGUMENTS];
         let room = LaunchBuffers {
             plain: &mut plain[..count],
@@ -97,18 +96,18 @@ pub fn launch_slice(
         };
         return launch_in(&family, options, stream, config, arguments, room);
     }
-    let descriptors: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
-    let (family, options) = ready(definition, stream, config, &descriptors)?;
-    let (mut plain, mut words) = (vec![Index(0); count], vec![0; count]);
+    let mut plain: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
+    let (family, options) = ready(definition, stream, config, &plain)?;
+    let mut words = vec![0; count];
     let mut uses: Vec<Option<Use<'_>>> = std::iter::repeat_with(|| None).take(count).collect();
     let room = LaunchBuffers { plain: &mut plain, words: &mut words, uses: &mut uses };
     launch_in(&family, options, stream, config, arguments, room)
 }
 
-/// Where a launch puts what it makes of each argument: an entry for each.
-struct LaunchBuffers<'r, 'a> {
-    /// What each is to the plan.
-    plain: &'r mut [LaunchArgument<'a>],
+/// What a launch makes of each argument: an entry for each.
+struct LaunchBuffers<'r, 'a, 'm> {
+    /// What each is to the plan, without addresses at first.
+    plain: &'r mut [LaunchArgument<'m>],
     /// Its address, or a scalar's bits.
     words: &'r mut [u64],
     /// What orders other streams.
@@ -121,9 +120,11 @@ fn ready(
     stream: &Stream,
     config: LaunchConfig<'_>,
     descriptors: &[LaunchArgument<'_>],
-) -> Result<(Arc<KernelInstance>, Option<Options>)> {
+) -> Result<(Arc<KernelInstance>, Option<Box<Options>>)> {
     #[cfg(feature = "testing")]
     let (definition, options) = crate::testing::taken(definition);
+    #[cfg(feature = "testing")]
+    let options = options.map(Box::new);
     #[cfg(not(feature = "testing"))]
     let options = None;
     let device = stream.device();
@@ -135,25 +136,25 @@ fn ready(
     Ok((device.functions().family(definition, config.set, descriptors)?, options))
 }
 
-fn launch_in<'a>(
+fn launch_in<'a, 'm>(
     family: &KernelInstance,
-    options: Option<Options>,
+    options: Option<Box<Options>>,
     stream: &'a Stream,
     config: LaunchConfig<'_>,
-    arguments: &'a mut [Argument<'_>],
-    room: LaunchBuffers<'_, 'a>,
+    arguments: &'a mut [Argument<'m>],
+    room: LaunchBuffers<'_, 'a, 'm>,
 ) -> Result<()> {
     refuse_read_only(family, arguments)?;
     match stream.cuda() {
         Some(cuda) => {
-            let mut bound = SCRATCH.try_with(Cell::take).unwrap_or_default();
+            let mut bound = SCRATCH.try_with(Cell::take).ok().flatten().unwrap_or_default();
             let started = launch_on_gpu(family, stream, cuda, config, arguments, room, &mut bound);
             // A thread that ends keeps none.
-            let _ = SCRATCH.try_with(|spare| spare.set(bound));
+            let _ = SCRATCH.try_with(|spare| spare.set(Some(bound)));
             started
         }
         None => {
-            let options = options.unwrap_or_default();
+            let options = options.map_or_else(Options::default, |options| *options);
             let report = crate::simulator::run(family, config, arguments, &options, false)?;
             let Some(report) = report else { return Ok(()) };
             if report.findings.is_empty() {
@@ -207,10 +208,11 @@ pub(crate) fn choose<'f>(
 ) -> Result<(&'f Candidate, Bound)> {
     let mut bound = Bound::default();
     let (candidate, _) = choose_into(family, config, arguments, &mut bound)?;
+    bound.list_modes(arguments);
     Ok((candidate, bound))
 }
 
-/// As [`choose`], and the candidate's plan; the launch goes into `bound`.
+/// As [`choose`], and the candidate's plan; the launch goes into `bound`, without the modes.
 fn choose_into<'f>(
     family: &'f KernelInstance,
     config: LaunchConfig<'_>,
@@ -256,61 +258,24 @@ pub(crate) fn other_device(
     LaunchError::OtherDevice { kernel: family.name().to_string(), argument, tensor, stream }.into()
 }
 
-/// Refuses tensors of another device, and of another stream where a graph is recorded, which would not wait for it. This comes
-/// first: an event is not recorded on another context's stream.
-fn refuse_elsewhere(
-    family: &KernelInstance,
-    stream: &Stream,
-    cuda: &CudaStream,
-    arguments: &[Argument<'_>],
-) -> Result<()> {
-    for (number, argument) in arguments.iter().enumerate() {
-        let Kind::Tensor { bytes, .. } = &argument.0 else {
-            continue;
-        };
-        let (context, name): (_, &dyn Fn() -> String) = match bytes {
-            Bytes::Gpu(memory, _) => (Some(memory.stream().context()), &|| gpu_name(memory)),
-            Bytes::GpuMut(memory, _) => (Some(memory.stream().context()), &|| gpu_name(memory)),
-            Bytes::Host(..) | Bytes::HostMut(..) => (None, &|| "the simulator".to_string()),
-        };
-        if context.is_none_or(|context| context.cu_ctx() != cuda.context().cu_ctx()) {
-            return Err(other_device(family, number, name(), stream.device().short_name()));
-        }
-        let own = match bytes {
-            Bytes::Gpu(memory, _) => order::same(memory.stream(), cuda),
-            Bytes::GpuMut(memory, _) => order::same(memory.stream(), cuda),
-            Bytes::Host(..) | Bytes::HostMut(..) => true,
-        };
-        if stream.recording().is_some() && !own {
-            return Err(
-                LaunchError::OtherStream { kernel: family.name().to_string(), argument: number }.into()
-            );
-        }
-    }
-    Ok(())
-}
-
-fn launch_on_gpu<'a>(
+fn launch_on_gpu<'a, 'm>(
     family: &KernelInstance,
     stream: &Stream,
     cuda: &'a Arc<CudaStream>,
     config: LaunchConfig<'_>,
-    arguments: &'a mut [Argument<'_>],
-    room: LaunchBuffers<'_, 'a>,
+    arguments: &'a mut [Argument<'m>],
+    room: LaunchBuffers<'_, 'a, 'm>,
     bound: &mut Bound,
 ) -> Result<()> {
-    refuse_elsewhere(family, stream, cuda, arguments)?;
     let LaunchBuffers { plain, words, uses } = room;
-    for (number, argument) in arguments.iter_mut().enumerate() {
-        (plain[number], words[number]) = match &mut argument.0 {
-            Kind::Tensor { elem, shape, strides, len, bytes } => {
-                let (address, used) = used(bytes, stream, cuda)?;
-                uses[number] = used;
-                (LaunchArgument::Tensor { elem: *elem, shape, strides, address, len: *len }, address)
-            }
-            Kind::Scalar(constant) => (LaunchArgument::Scalar(constant.elem, constant.bits), constant.bits),
-            Kind::Index(value) => (LaunchArgument::Index(*value), 0),
-        };
+    let in_order = in_order(stream, cuda, arguments, words);
+    if !in_order {
+        in_events(family, stream, cuda, arguments, words, uses)?;
+    }
+    for (plain, word) in plain.iter_mut().zip(&*words) {
+        if let LaunchArgument::Tensor { address, .. } = plain {
+            *address = *word;
+        }
     }
     let (candidate, plan) = choose_into(family, config, plain, bound)?;
     if let Some(probe) = config.probe {
@@ -349,8 +314,10 @@ fn launch_on_gpu<'a>(
         (Some(gpu), Some(cuda)) if plan.cooperative => cooperative(family, gpu, cuda, &code.function, shape)?,
         _ => 0,
     };
-    for (slot, (parameter, bound)) in values.iter_mut().zip(parameters.iter().zip(&bound.values)) {
-        *slot = match *parameter {
+    for ((value, pointer), (parameter, bound)) in
+        values.iter_mut().zip(pointers.iter_mut()).zip(parameters.iter().zip(&bound.values))
+    {
+        *value = match *parameter {
             KernelParameter::Pointer(argument) | KernelParameter::Scalar(argument) => {
                 words[argument as usize]
             }
@@ -361,8 +328,6 @@ fn launch_on_gpu<'a>(
             KernelParameter::GridCounter => counter,
             KernelParameter::Failure => code.failure,
         };
-    }
-    for (pointer, (value, parameter)) in pointers.iter_mut().zip(values.iter_mut().zip(parameters)) {
         *pointer = match *parameter {
             KernelParameter::TensorMap(number) => std::ptr::from_mut(&mut maps[number as usize]).cast(),
             _ => std::ptr::from_mut(value).cast(),
@@ -379,29 +344,10 @@ fn launch_on_gpu<'a>(
         // SAFETY: as above; that the memory is there at each replay is the duty of who records.
         Some(recording) => unsafe { recording.add(family.name(), &code.function, shape, pointers) },
     };
-    started.and(order::end_all(uses.iter_mut().filter_map(Option::take)))
-}
-
-/// The address of a tensor's memory, and its use by the launch: of one that is recorded, by the graph's replays.
-fn used<'a>(
-    bytes: &'a mut Bytes<'_>,
-    stream: &Stream,
-    cuda: &'a Arc<CudaStream>,
-) -> Result<(u64, Option<Use<'a>>)> {
-    if let Some(recording) = stream.recording() {
-        let (address, order, writes) = match bytes {
-            Bytes::Gpu(memory, order) => (order::address(memory), order, false),
-            Bytes::GpuMut(memory, order) => (order::address(memory), order, true),
-            Bytes::Host(..) | Bytes::HostMut(..) => return Ok((0, None)), // refused before
-        };
-        order.inspect(|order| recording.uses(order, writes));
-        return Ok((address, None));
+    if in_order {
+        return started;
     }
-    match bytes {
-        Bytes::Gpu(memory, order) => Use::read(memory, order.map(|order| &**order), cuda),
-        Bytes::GpuMut(memory, order) => Use::write(memory, order.map(|order| &**order), cuda),
-        Bytes::Host(..) | Bytes::HostMut(..) => Ok((0, None)), // refused before
-    }
+    started.and(order::end_all(uses.iter().flatten()))
 }
 
 /// Refuses more blocks than run at the same time, and gives the address of the stream's counter for the grid's barrier.

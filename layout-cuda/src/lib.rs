@@ -88,6 +88,7 @@ mod launch;
 mod launch_error;
 #[cfg(test)]
 mod launch_tests;
+mod launch_uses;
 mod loader;
 mod module;
 pub mod nvrtc;

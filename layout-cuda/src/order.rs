@@ -409,7 +409,7 @@ impl<'a> Use<'a> {
     ///
     /// # Errors
     /// The failure of a call; the work has then been waited for.
-    pub(crate) fn end(self) -> Result<()> {
+    fn end(&self) -> Result<()> {
         match (self.order, &self.owner) {
             (Some(order), _) if !self.writes => order.reads(self.stream),
             (Some(order), _) => record(self.event, self.stream).map(|()| order.past()),
@@ -426,7 +426,7 @@ impl<'a> Use<'a> {
 }
 
 /// Ends all of a launch's uses, and returns the first failure.
-pub(crate) fn end_all<'a>(uses: impl IntoIterator<Item = Use<'a>>) -> Result<()> {
+pub(crate) fn end_all<'r, 'a: 'r>(uses: impl IntoIterator<Item = &'r Use<'a>>) -> Result<()> {
     let mut first = Ok(());
     for used in uses {
         let ended = used.end();
@@ -435,7 +435,7 @@ pub(crate) fn end_all<'a>(uses: impl IntoIterator<Item = Use<'a>>) -> Result<()>
     first
 }
 
-/// The address alone, of memory that nothing is going to be done with.
+/// The address alone, of memory whose uses nothing orders here.
 pub(crate) fn address<T>(memory: &impl DevicePtr<T>) -> u64 {
     let (address, guard) = memory.device_ptr(memory.stream());
     event_of(guard);

@@ -51,6 +51,9 @@ impl fmt::Display for TensorMapError {
 /// # Errors
 /// [`LaunchError::TensorMap`] where the driver makes none.
 pub(crate) fn encode(plan: &LaunchPlan, bound: &Bound, addresses: &[u64]) -> Result<Vec<sys::CUtensorMap>> {
+    if plan.maps.is_empty() {
+        return Ok(Vec::new());
+    }
     let made = plan.maps.iter().zip(&bound.maps).map(|(map, of)| {
         let address = addresses.get(map.argument as usize).copied().unwrap_or(0);
         encode_one(map, of, address).map_err(|error| refused(plan, map, of, error))

@@ -31,7 +31,7 @@ pub(crate) fn upload(
     // returns, or is waited for below.
     let copied = unsafe { result::memcpy_htod_async(address, bytes, stream.cu_stream()) };
     check("cuMemcpyHtoDAsync", copied)?;
-    let ended = end_all(used);
+    let ended = end_all(&used);
     if is_read_later(stream.context(), bytes) {
         check("cuStreamSynchronize", stream.synchronize())?;
     }
@@ -83,7 +83,7 @@ pub(crate) fn between<T>(
             false => result::memcpy_peer_async(here, target, there, source, bytes, cuda),
         }
     };
-    let ended = end_all(read.into_iter().chain(written));
+    let ended = end_all(read.iter().chain(&written));
     check("cuMemcpyDtoDAsync", copied).map_err(Error::from).and(ended)
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn fill<T>(
     let (address, used) = Use::write(memory, order, stream)?;
     // SAFETY: the memory is `bytes` long, borrowed mutably, and the stream waits for its other users.
     let set = unsafe { result::memset_d8_async(address, byte, bytes, stream.cu_stream()) };
-    end_all(used).and(check("cuMemsetD8Async", set).map_err(Error::from))
+    end_all(&used).and(check("cuMemsetD8Async", set).map_err(Error::from))
 }
 
 /// Reads a GPU's memory back, and waits for it.
@@ -158,7 +158,7 @@ unsafe fn read<T, V>(
     check("cuMemcpyDtoHAsync", copied)?;
     if let Err(error) = check("cuStreamSynchronize", stream.synchronize()) {
         // The copy may still run: later users wait for it, and the buffer is never freed.
-        let _ = end_all(used);
+        let _ = end_all(&used);
         forget(buffer);
         return Err(error.into());
     }

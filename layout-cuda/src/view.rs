@@ -59,7 +59,7 @@ impl OnStream<'_> {
     /// # Errors
     /// The failure of a call; the work has then been waited for.
     pub fn end(self) -> Result<()> {
-        order::end_all(self.0)
+        order::end_all(&self.0)
     }
 }
 

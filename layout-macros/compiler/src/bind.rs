@@ -44,11 +44,22 @@ pub struct Bound {
     pub values: Vec<i64>,
     /// What each entry of [`LaunchPlan::maps`] is made of.
     pub maps: Vec<BoundMap>,
-    /// Argument, extent and stride, in elements, of each mode of each tensor.
+    /// Argument, extent and stride, in elements, of each mode of each tensor; none after [`LaunchPlan::bind_into`].
     pub modes: Vec<(usize, u64, u64)>,
 }
 
 impl Bound {
+    /// Lists the modes of the launch's tensors.
+    pub fn list_modes(&mut self, arguments: &[LaunchArgument<'_>]) {
+        self.modes.clear();
+        for (number, argument) in arguments.iter().enumerate() {
+            if let LaunchArgument::Tensor { shape, strides, .. } = argument {
+                let both = shape.iter().zip(*strides);
+                self.modes.extend(both.map(|(extent, stride)| (number, *extent as u64, *stride as u64)));
+            }
+        }
+    }
+
     /// Extent and stride, in elements, of each mode of an argument; none for an argument that is no tensor.
     pub fn modes(&self, argument: usize) -> impl Iterator<Item = (u64, u64)> {
         let own = self.modes.iter().filter(move |(number, ..)| *number == argument);
@@ -76,11 +87,12 @@ impl LaunchPlan {
     pub fn bind(&self, arguments: &[LaunchArgument<'_>], grid: Option<[u32; 3]>) -> Result<Bound, BindError> {
         let mut bound = Bound::default();
         self.bind_into(arguments, grid, &mut bound)?;
+        bound.list_modes(arguments);
         Ok(bound)
     }
 
-    /// As [`LaunchPlan::bind`], into the lists of an earlier launch, so that nothing is allocated. After an error they hold nothing of
-    /// use.
+    /// As [`LaunchPlan::bind`], into the lists of an earlier launch, so that nothing is allocated, and without the modes, which a GPU's
+    /// launch does not need. After an error they hold nothing of use.
     ///
     /// # Errors
     /// As [`LaunchPlan::bind`].
@@ -94,6 +106,7 @@ impl LaunchPlan {
             return Err(BindError::Count { expected: self.arguments.len(), found: arguments.len() });
         }
         let Bound { grid: blocks, block, dims, values: parameters, maps, modes } = bound;
+        modes.clear();
         dims.clear();
         dims.resize(self.dims.len(), -1);
         for number in 0..arguments.len() {
@@ -133,7 +146,7 @@ impl LaunchPlan {
                 return Err(BindError::Grid { axis, found: count, most: MAX_GRID[axis] });
             }
             let cluster = self.cluster[axis].max(1);
-            if count % i64::from(cluster) != 0 {
+            if cluster > 1 && count % i64::from(cluster) != 0 {
                 return Err(BindError::Cluster { axis, found: count, cluster });
             }
             blocks[axis] = count as u32;
@@ -153,13 +166,6 @@ impl LaunchPlan {
         maps.resize_with(self.maps.len(), BoundMap::default);
         for (map, bound) in self.maps.iter().zip(maps) {
             self.map(map, arguments, bound)?;
-        }
-        modes.clear();
-        for (number, argument) in arguments.iter().enumerate() {
-            if let LaunchArgument::Tensor { shape, strides, .. } = argument {
-                let both = shape.iter().zip(*strides);
-                modes.extend(both.map(|(extent, stride)| (number, *extent as u64, *stride as u64)));
-            }
         }
         Ok(())
     }
@@ -383,7 +389,7 @@ impl LaunchPlan {
             return Err(BindError::Overlap { argument: name() });
         }
         let bytes = u64::from(elem.bytes());
-        if !address.is_multiple_of(bytes) && !self.promises.aligned {
+        if !self.promises.aligned && !address.is_multiple_of(bytes) {
             return Err(BindError::Type {
                 argument: name(),
                 expected: format!("at an address divisible by {bytes}"),
@@ -464,7 +470,10 @@ impl Values<'_> {
     }
 
     fn index(&self, plan: &LaunchPlan, index: &Index) -> Option<i64> {
-        index.evaluate(&mut |id| self.atom(plan, id))
+        match index.as_constant() {
+            Some(value) => Some(value),
+            None => index.evaluate(&mut |id| self.atom(plan, id)),
+        }
     }
 
     fn holds(&self, plan: &LaunchPlan, comparison: &Comparison) -> bool {

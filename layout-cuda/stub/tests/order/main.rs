@@ -4,6 +4,7 @@
 //! Law: no use of memory is left unordered, none comes after the memory's end, nothing leaks, and a use waits for no more than
 //! those that concern it.
 
+mod allocations;
 mod cases;
 mod memory;
 mod random;
