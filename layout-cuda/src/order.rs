@@ -104,6 +104,8 @@ pub(crate) struct Order {
     abroad: [AtomicBool; 2],
     /// Whether calls of cudarc may have read the memory since the last write.
     lent: AtomicBool,
+    /// Whether anything but the memory's own stream has ever used it. Until then that stream waits for no user, and needs no lock.
+    shared: AtomicBool,
 }
 
 /// An event's handle, which lives as long as its allocation.
@@ -204,12 +206,21 @@ impl Order {
             events: [read, write],
             abroad: Default::default(),
             lent: AtomicBool::new(false),
+            shared: AtomicBool::new(false),
         }
     }
 
     /// An entry is pushed, changed in one field or removed, so that the list is whole even if a holder of the lock panicked.
     fn users(&self) -> MutexGuard<'_, Vec<User>> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the memory's own stream wait as any other does, where there is another user.
+    fn wait_own(&self, stream: &CudaStream, writes: bool) -> Result<()> {
+        match self.shared.load(Ordering::Acquire) {
+            true => self.wait(stream, writes),
+            false => Ok(()),
+        }
     }
 
     /// Lets a stream wait for the users that a use of this kind comes after.
@@ -253,6 +264,7 @@ impl Order {
     /// The replays of a graph, which come in the order of the memory's own stream and record this event, use the memory.
     pub(crate) fn replayed(&self, stream: &Arc<CudaStream>, event: &Arc<CudaEvent>, writes: bool) {
         let mut users = self.users();
+        self.shared.store(true, Ordering::Release);
         users.retain(|user| !user.is_over());
         let (stream, event) = (stream.clone(), event.clone());
         users.push(User { stream, event, work: Work::Replays { writes } });
@@ -325,6 +337,7 @@ impl Order {
     }
 
     fn note_abroad(&self, writes: bool) {
+        self.shared.store(true, Ordering::Release);
         self.abroad[usize::from(writes)].store(true, Ordering::Release);
     }
 }
@@ -373,8 +386,10 @@ impl<'a> Use<'a> {
         let Some(event) = event.filter(|_| managed(owner.context())) else { return Ok((address, None)) };
         check("cuStreamWaitEvent", stream.context().check_err())?;
         if let Some(order) = order {
-            order.wait(stream, false)?;
-            (!own).then(|| order.note_abroad(false));
+            match own {
+                true => order.wait_own(stream, false)?,
+                false => order.wait(stream, false).map(|()| order.note_abroad(false))?,
+            }
         }
         let owner = order.is_none().then(|| owner.clone());
         Ok((address, Some(Use { order, event, stream, owner, writes: false })))
@@ -399,8 +414,10 @@ impl<'a> Use<'a> {
         let Some(event) = event.filter(|_| managed) else { return Ok((address, None)) };
         check("cuStreamWaitEvent", stream.context().check_err())?;
         if let Some(order) = order {
-            order.wait(stream, true)?;
-            (!own).then(|| order.note_abroad(true));
+            match own {
+                true => order.wait_own(stream, true)?,
+                false => order.wait(stream, true).map(|()| order.note_abroad(true))?,
+            }
         }
         Ok((address, Some(Use { order, event, stream, owner: None, writes: true })))
     }
@@ -429,8 +446,9 @@ impl<'a> Use<'a> {
 pub(crate) fn end_all<'r, 'a: 'r>(uses: impl IntoIterator<Item = &'r Use<'a>>) -> Result<()> {
     let mut first = Ok(());
     for used in uses {
-        let ended = used.end();
-        first = first.and(ended);
+        if let Err(error) = used.end() {
+            first = first.and(Err(error));
+        }
     }
     first
 }
