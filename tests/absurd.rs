@@ -154,49 +154,86 @@ fn layouts_of_threads_and_swizzles() {
     ]);
 }
 
-/// A number written as a coordinate names an element of a tile and of shared memory, or is refused.
+/// A number written as a coordinate names an element, or is refused: of shared memory, of an argument, and of their tiles.
 #[test]
 fn elements_that_are_nowhere() {
-    let outside = |at: i64, extent: i64| {
-        format!(
-            "element {at} in mode 0 of `s`, whose extent there is {extent}\n  = help: the coordinates are 0 to"
-        )
-    };
-    let (past, before) = (outside(64, 64), outside(-1, 64));
     let shared = "let mut s = shared::<f32>(row_major([64])); ";
-    let body = |rest: &str| format!("{shared}{rest}");
     let rows = [
-        (body("s[[63]] = 1.0;"), ""),
-        (body("s[[64]] = 1.0;"), past.as_str()),
-        (body("y[[0]] = s[[-1]];"), before.as_str()),
-        (body("s[[B]] += 1.0;"), past.as_str()),
-        (body("let at = B + 1; y[[0]] = s[[at - 1]];"), past.as_str()),
-        (body("if k < 9 { let r = &mut s[[64]]; *r = 1.0; }"), past.as_str()),
-        // What is not compiled is no mistake, nor is what rounds written out leave out.
-        (body("if B > 64 { s[[64]] = 1.0; }"), ""),
-        (body("for r in unroll(0..4) { if 32 * r < N { s[[32 * r]] = 1.0; } }"), ""),
+        ("s[[63]] = 1.0;", ""),
         (
-            body(
-                "fn at(v: View<f32, Write>, i: usize, n: usize) -> f32 { if i < n { v[[i]] } else { 0.0 } } y[[0]] = at(s, 64, k);",
-            ),
+            "s[[64]] = 1.0;",
+            "element 64 in mode 0 of `s`, whose extent there is 64\n  = help: the coordinates are 0 to 63",
+        ),
+        ("y[[0]] = s[[-1]];", "element -1 in mode 0 of `s`"),
+        ("s[[B]] += 1.0;", "element 64"),
+        ("let at = B + 1; y[[0]] = s[[at - 1]];", "element 64"),
+        ("if k < 9 { let r = &mut s[[64]]; *r = 1.0; }", "element 64"),
+        ("y[[0]] = s[[i + 64]];", "elements 64 to 95 in mode 0 of `s`"),
+        ("if k < 9 { y[[0]] = s[[i + 64]]; }", "elements 64 to 95"),
+        ("let t = s.tile([8], [i % 8]); y[[0]] = t[[8]];", "element 8 in mode 0 of a tile of `s`"),
+        ("let t = s.tile([8], [i + 8]); y[[0]] = t[[0]];", "tiles 8 to 39 in mode 0 of `s`"),
+        ("let mut own = local::<f32>(row_major([2, 4])); own[[2, 0]] = 1.0;", "element 2 in mode 0 of `own`"),
+        ("y[[0]] = x[[0, 7]];", ""),
+        ("y[[0]] = x[[0, 8]];", "element 8 in mode 1 of `x`, whose extent there is 8"),
+        ("let c = x.dim(0); y[[0]] = x[[c, 0]];", "element 8 in mode 0 of `x`"),
+        ("let t = x.tile([4, 4], [0, 1]); y[[0]] = t[[0, 4]];", "element 4 in mode 1 of a tile of `x`"),
+        ("let t = x.tile([1, 8], [0, 0]).vectorize([1, 4]); y[[0]] = t[[0, 7]];", ""),
+        ("let t = x.tile([1, 8], [0, 0]).vectorize([1, 4]); y[[0]] = t[[0, 8]];", "whose extent there is 8"),
+        (
+            "let t = x.tile([4, 8], [2, 0]); y[[0]] = t[[0, 0]];",
+            "tile 2 in mode 0 of `x`, whose extent there is 8\n  = help: with elements: tiles 0 to 1",
+        ),
+        // The part of a tile beyond the tensor is masked.
+        ("let t = x.tile([5, 8], [1, 0]); y[[0]] = t[[4, 0]];", ""),
+        ("let t = x.window([3, 3], [-2, 7]); y[[0]] = t[[0, 0]];", ""),
+        ("let t = x.window([3, 3], [-3, 0]); y[[0]] = t[[0, 0]];", "window -3 in mode 0 of `x`"),
+        ("let t = x.window([3, 3], [0, 8]); y[[0]] = t[[0, 0]];", "window 8 in mode 1 of `x`"),
+        ("let t = x.slice(7); y[[0]] = t[[8]];", "element 8 in mode 0 of `x`"),
+        ("let t = x.slice(i + 8); y[[0]] = t[[0]];", "slices 8 to 39 in mode 0 of `x`"),
+    ];
+    let rows: Vec<_> = rows.map(|(body, wanted)| (format!("{shared}{body}"), wanted)).into();
+    all_said(&rows.iter().map(|(body, wanted)| (body.as_str(), *wanted)).collect::<Vec<_>>());
+}
+
+/// A loop with known rounds is outside where one of them is; what the parameters, a condition of the run or a `break` may leave
+/// out is no mistake.
+#[test]
+fn rounds_that_are_nowhere() {
+    let element_8 = "element 8 in mode 0 of `x`, whose extent there is 8\n  = help: the coordinates are 0 to 7; `r` runs from";
+    all_said(&[
+        ("for r in unroll(0..8) { y[[r]] = x[[r + 1, 0]]; }", element_8),
+        ("for r in 0..8 { y[[r]] = x[[r + 1, 0]]; }", element_8),
+        ("for r in (0..8).step_by(3) { y[[r]] = x[[r + 2, 0]]; }", element_8),
+        ("for r in (0..8).step_by(3) { y[[r]] = x[[r + 1, 0]]; }", ""),
+        ("for r in (0..8).rev() { y[[r]] = x[[r - 1, 0]]; }", "element -1 in mode 0 of `x`"),
+        ("for r in 0..8 { for c in 0..8 { y[[r]] = x[[r, c + r]]; } }", "element 14 in mode 1 of `x`"),
+        ("for r in 0..8 { for c in 0..8 - r { y[[r]] = x[[r, c + r]]; } }", ""),
+        ("for r in 8..k { y[[0]] = x[[r, 0]]; }", "elements from 8 on in mode 0 of `x`"),
+        ("for r in 0..16 { y[[r]] = x[[r / 2, r % 8]]; }", ""),
+        ("if B > 64 { y[[0]] = x[[8, 0]]; }", ""),
+        ("for r in unroll(0..B - 64) { y[[0]] = x[[r + 8, 0]]; }", ""),
+        ("for r in 0..8 { if r < 7 { y[[r]] = x[[r + 1, 0]]; } }", ""),
+        ("for r in 0..8 { if r + k < 7 { y[[r]] = x[[r + 1, 0]]; } }", ""),
+        ("for r in unroll(0..4) { if 32 * r < N { y[[r]] = x[[4 * r, 0]]; } }", ""),
+        ("for r in 0..8 { if r + k < 7 && x[[r + 1, 0]] > 0.0 { y[[r]] = 1.0; } }", ""),
+        ("for r in 0..8 { if r + k > 6 { break; } y[[r]] = x[[r + 1, 0]]; }", ""),
+        ("for r in 0..8 { if r + k > 6 { continue; } y[[r]] = x[[r + 1, 0]]; }", ""),
+        ("for r in 0..8 { y[[r]] = x[[r + 1, 0]]; if y[[r]] > 0.0 { break; } }", ""),
+        ("while B > 64 { y[[0]] = x[[8, 0]]; }", ""),
+        ("for r in i + 8..8 + grid_dim.x - grid_dim.x { y[[0]] = x[[r, 0]]; }", ""),
+        (
+            "fn at(v: View<f32, Read>, i: usize) -> f32 { v[[i, 0]] } y[[0]] = at(x, 8);",
+            "element 8 in mode 0 of `x`",
+        ),
+        (
+            "fn at(v: View<f32, Read>, i: usize, n: usize) -> f32 { if i < n { v[[i, 0]] } else { 0.0 } } y[[0]] = at(x, 8, k);",
             "",
         ),
         (
-            "let t = x.tile([4, 4], [0, 1]); y[[0]] = t[[0, 4]];".into(),
-            "element 4 in mode 1 of a tile of `x`",
+            "fn at(v: View<f32, Read>, i: usize, n: usize) -> f32 { if i >= n { return 0.0; } v[[i, 0]] } y[[0]] = at(x, 8, k);",
+            "",
         ),
-        ("let t = x.tile([1, 8], [0, 0]).vectorize([1, 4]); y[[0]] = t[[0, 7]];".into(), ""),
-        (
-            "let t = x.tile([1, 8], [0, 0]).vectorize([1, 4]); y[[0]] = t[[0, 8]];".into(),
-            "whose extent there is 8",
-        ),
-        (
-            "let mut own = local::<f32>(row_major([2, 4])); own[[2, 0]] = 1.0;".into(),
-            "element 2 in mode 0 of `own`",
-        ),
-        ("y[[0]] = x[[0, 7]];".into(), ""),
-    ];
-    all_said(&rows.iter().map(|(body, wanted)| (body.as_str(), *wanted)).collect::<Vec<_>>());
+    ]);
 }
 
 /// The help of a sequence that is refused names the same sequence.

@@ -99,12 +99,19 @@ fn a_view_outside_of_shared_memory() {
 #[tiled_kernel(FLAW = [0, 1, 2], block = [32], grid = [1])]
 fn of_registers(y: &mut LayoutTensor<f32, RowMajor<32>>) {
     let mut own = local::<f32>(row_major([2, 4])).fill(1.0);
+    // Under a condition of the run it is no error of the build.
     if FLAW == 1 {
-        let column = 3 - lane_id() / 32;
-        own.tile([1, 2], [0, 0])[[0, column]] = 2.0; // here: beyond a tile of registers
+        for k in unroll(2..4) {
+            if k == 3 && y[[lane_id()]] == 0.0 {
+                own.tile([1, 2], [0, 0])[[0, k]] = 2.0; // here: beyond a tile of registers
+            }
+        }
     } else if FLAW == 2 {
-        let place = 2 - lane_id() / 32;
-        own.slice(0).tile([2], [0])[[place]] = 2.0; // here: beyond a slice of registers
+        for k in unroll(1..3) {
+            if k == 2 && y[[lane_id()]] == 0.0 {
+                own.slice(0).tile([2], [0])[[k]] = 2.0; // here: beyond a slice of registers
+            }
+        }
     } else {
         own.tile([1, 2], [0, 1])[[0, 1]] = 2.0;
     }

@@ -1,7 +1,7 @@
 //! An element of a view: `view[[i, j]]` as a value, as the target of an assignment, and as the operand of `&mut`.
 //!
-//! Law: a view of rank `n` takes `n` coordinates, and the offset that they give stays within 64 bits. A literal
-//! coordinate is checked wherever the extent is known. A reference keeps the element of the time at which it was
+//! Law: a view of rank `n` takes `n` coordinates, and the offset that they give stays within 64 bits. A
+//! coordinate that is outside in every launch is refused (`outside.rs`). A reference keeps the element of the time at which it was
 //! made.
 
 use super::datum::{Binding, StaticValue};
@@ -12,7 +12,7 @@ use crate::index::Index;
 use crate::ir::{ExprId, ExprKind};
 use crate::origin::Origin;
 use crate::params::WIDE_LIMIT;
-use crate::program::{Space, Value};
+use crate::program::Value;
 use crate::view::View;
 
 impl Evaluator<'_> {
@@ -76,46 +76,6 @@ impl Evaluator<'_> {
         let (view, coordinates) = self.by_elements(view, coordinates, origin)?;
         let elem = self.tables.place(view.place).elem;
         Ok((TileAccess { view, coordinates, origin }, elem))
-    }
-
-    /// Refuses a coordinate that is written as a number and names no element, as rustc does of an array: of a tile and of
-    /// shared memory. Of an argument the extent may be another one in the next launch.
-    fn not_outside(
-        &mut self,
-        view: &View,
-        written: &[ExprId],
-        coordinates: &[Index],
-        origin: Origin,
-    ) -> Outcome<()> {
-        let place = self.tables.place(view.place);
-        let global = matches!(place.space, Space::Global(_));
-        let name = place.name.clone();
-        for (mode, (own, at)) in view.modes.iter().zip(coordinates).enumerate() {
-            let (Some(extent), Some(at)) = (own.extent.as_constant(), at.as_constant()) else { continue };
-            let extent = extent.saturating_mul(own.lanes);
-            let number = written.get(mode).is_some_and(|id| self.is_written(*id));
-            if number && !(global && own.bounded) && !(0..extent).contains(&at) {
-                let part = if global { "a tile of " } else { "" };
-                return self.fail_help(
-                    origin,
-                    format!("element {at} in mode {mode} of {part}`{name}`, whose extent there is {extent}"),
-                    format!("the coordinates are 0 to {}", extent - 1),
-                );
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether an expression is a number as it is written, in all rounds of the loops around: of literals, parameters and names
-    /// of such.
-    pub(super) fn is_written(&self, id: ExprId) -> bool {
-        match &self.kernel.expr(id).kind {
-            ExprKind::Int(..) | ExprKind::Parameter(_) => true,
-            ExprKind::Local(local) => self.written.contains(local),
-            ExprKind::Unary(_, operand) | ExprKind::Cast(operand, _) => self.is_written(*operand),
-            ExprKind::Binary(_, left, right) => self.is_written(*left) && self.is_written(*right),
-            _ => false,
-        }
     }
 
     /// An element of a vectorised view is named by its position among the elements, as before `vectorize`: an element of a

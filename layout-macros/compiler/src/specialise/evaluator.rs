@@ -6,6 +6,7 @@
 
 use super::datum::{Binding, StaticValue};
 use super::expression::leaves;
+use super::outside::Reach;
 use super::tile::{TileAccess, TileOperation};
 use crate::arch::{Arch, Feature};
 use crate::elem::Elem;
@@ -169,6 +170,7 @@ pub(super) struct Evaluator<'k> {
     pub calls: u32,
     /// Loops around the calls.
     pub rounds: u32,
+    pub reach: Reach,
     /// Whether the current code is outside the kernel's body (attribute entries): nothing may be emitted.
     pub host: bool,
     /// The number of evaluated expressions: a limit for kernels that grow without bound.

@@ -194,7 +194,7 @@ impl Evaluator<'_> {
     }
 
     /// Whether a block leaves, or begins anew, the loop around it.
-    fn leaves(&self, block: &Block) -> bool {
+    pub(super) fn leaves(&self, block: &Block) -> bool {
         let mut found = false;
         self.kernel.each_statement(block, &mut |seen| {
             let Seen::Statement(statement) = seen else { return true };

@@ -272,7 +272,9 @@ impl Evaluator<'_> {
             self.bindings.insert(*local, binding);
         }
         let loops = std::mem::take(&mut self.loops);
+        let reach = self.reach.clone();
         self.rounds += loops;
+        self.reach = reach;
         let result = self.block(&function.body);
         self.rounds -= loops;
         self.loops = loops;
@@ -399,6 +401,7 @@ impl Evaluator<'_> {
         for statement in &block.statements {
             let before = self.out.len();
             let result = self.statement(statement);
+            self.may_have_left(before);
             self.assume_stayed(before);
             left = self.out.len() > before && leaves(&self.out);
             // What has no value, since it is left, is no mistake.
@@ -456,7 +459,7 @@ impl Evaluator<'_> {
         let before = self.facts.len();
         self.note_compared(condition);
         self.facts.assume_condition(&self.tables.atoms, condition, holds);
-        let value = body(self);
+        let value = self.sometimes(body);
         self.facts.truncate(before);
         value
     }

@@ -26,6 +26,7 @@ mod movement;
 mod numbers;
 mod operator;
 mod order;
+mod outside;
 mod place;
 mod range;
 mod registers;
@@ -201,6 +202,7 @@ fn evaluator<'k>(
         loops: 0,
         calls: 0,
         rounds: 0,
+        reach: outside::Reach::default(),
         host: true,
         budget: 200_000,
     }

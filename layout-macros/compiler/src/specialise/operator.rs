@@ -67,7 +67,8 @@ impl Evaluator<'_> {
         // Both sides are evaluated before either failure is returned, so that both errors are reported.
         let before = self.out.len();
         let versions = self.versions.clone();
-        let right = self.expr(right);
+        let decides = matches!(op, BinaryOp::And | BinaryOp::Or) && !matches!(left, Ok(StaticValue::Bool(_)));
+        let right = if decides { self.sometimes(|this| this.expr(right)) } else { self.expr(right) };
         if !matches!(op, BinaryOp::And | BinaryOp::Or) {
             self.keep(std::slice::from_mut(&mut left), before);
             return self.binary(op, left?, right?, origin);
@@ -77,7 +78,6 @@ impl Evaluator<'_> {
             matches!(statement.kind, Collective(..) | Barrier(_))
         };
         // Where the left side is known, the right one is all there is.
-        let decides = !matches!(left, Ok(StaticValue::Bool(_)));
         if decides && self.out[before..].iter().any(together) {
             return self.fail_help(
                 origin,

@@ -295,7 +295,8 @@ impl Evaluator<'_> {
         }
         let (modular_bounds, inductions) = self.enter_counted(&changed, body, (&first, &last, step));
         let atoms = &self.tables.atoms;
-        let (low, mut high) = (atoms.range(&first).low, atoms.range(&last).high - 1);
+        let (low, end) = (atoms.range(&first).low, atoms.range(&last).high);
+        let mut high = end - 1;
         if first.as_constant().is_some() && high > low {
             // The last round of `(0..32).step_by(8)` is 24.
             high -= (high - low) % i128::from(step);
@@ -321,6 +322,11 @@ impl Evaluator<'_> {
         self.loops += 1;
         self.unrolls.extend(unroll.then_some(var));
         self.heads.push(modular_bounds.clone());
+        let known = match (first.as_constant(), last.as_constant()) {
+            _ if end <= low => Some(0),
+            (Some(first), Some(last)) if !self.leaves(body) => Some(rounds(first, last, step)),
+            _ => None,
+        };
         let evaluated = match (first.as_constant(), last.as_constant()) {
             (Some(first), Some(last))
                 if header.is_ok()
@@ -328,9 +334,10 @@ impl Evaluator<'_> {
             {
                 let count = rounds(first, last, step);
                 let place = move |round: i64| first + step * if reversed { count - 1 - round } else { round };
-                self.unrolled_body((local, var, of, unroll), body, (0..count).map(place))
+                let head = (local, var, of, unroll);
+                self.rounds_of_loop(var, known, |this| this.unrolled_body(head, body, (0..count).map(place)))
             }
-            _ => Some(self.round(body)),
+            _ => self.rounds_of_loop(var, known, |this| Some(this.round(body))),
         };
         self.loops -= 1;
         self.facts.truncate(facts);
@@ -528,7 +535,7 @@ impl Evaluator<'_> {
                 Some(elem) => StaticValue::Scalar(Value::Index(atom, elem), elem),
             };
             this.bindings.insert(local, Binding::Value(value));
-            let result = this.block(body);
+            let result = this.sometimes(|this| this.block(body));
             this.ended();
             result
         });
@@ -603,7 +610,14 @@ impl Evaluator<'_> {
         self.heads.push(modular_bounds.clone());
         let (body, result) = match &condition {
             Ok(Err(value)) => self.under(value, true, |this| this.round(body)),
-            _ => self.round(body),
+            Ok(Ok(false)) => self.never(|this| this.round(body)),
+            // What a `break` leaves out is left out of this loop alone.
+            _ => {
+                let reach = self.reach.clone();
+                let round = self.round(body);
+                self.reach = reach;
+                round
+            }
         };
         self.heads.pop();
         self.loops -= 1;

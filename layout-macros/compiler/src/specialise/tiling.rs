@@ -30,6 +30,7 @@ impl Evaluator<'_> {
         }
         let coordinates = self.coordinates(&view, coordinates, &sizes, origin)?;
         self.fits(&view, &sizes, &coordinates, origin)?;
+        self.not_beyond((&view, "tile"), (&sizes, &sizes), &coordinates, origin)?;
         let tile = view.tile(&sizes, &coordinates);
         Ok(StaticValue::View(self.index(origin, tile)?))
     }
@@ -52,6 +53,7 @@ impl Evaluator<'_> {
             return self.fail(origin, "a window of no elements");
         }
         let start = self.coordinates(&view, start, &[], origin)?;
+        self.not_beyond((&view, "window"), (&vec![1; sizes.len()], &sizes), &start, origin)?;
         let window = view.window(&sizes, &start);
         Ok(StaticValue::View(self.index(origin, window)?))
     }

@@ -114,6 +114,7 @@ impl Evaluator<'_> {
             let message = format!("`slice` of a view of rank {}", view.rank());
             return self.fail_help(origin, message, "it takes the first of two modes or more");
         }
+        self.not_beyond((view, "slice"), (&[1], &[1]), std::slice::from_ref(at), origin)?;
         let sliced = view.slice(at);
         Ok(StaticValue::View(self.index(origin, sliced)?))
     }
