@@ -12,7 +12,9 @@ fn axpy<T, const N: usize>(
     y: &mut LayoutTensor<T, RowMajor<N>>,
 ) {
     let i = block_idx.x * 256 + thread_idx.x;
-    y[[i]] = (alpha * x[[i]].cast::<f32>() + y[[i]].cast::<f32>()).cast::<T>();
+    if i < N {
+        y[[i]] = (alpha * x[[i]].cast::<f32>() + y[[i]].cast::<f32>()).cast::<T>();
+    }
 }
 
 #[pymodule]
