@@ -238,8 +238,7 @@ fn a_mistake_is_reported_once() {
 
 #[test]
 fn what_is_refused_leads_on() {
-    let mut missed = vec![];
-    for (body, message, help) in [
+    lead_on(&[
         ("let v = warp_barrier();", "there is no function `warp_barrier`", "sync_warp"),
         ("__syncthreads();", "there is no function `__syncthreads`", "barrier("),
         ("let v = x[[0, 0]].floorf();", "there is no method `floorf`", "floor"),
@@ -302,12 +301,12 @@ fn what_is_refused_leads_on() {
             "",
         ),
         // What CUDA, Mojo, Python and Rust's library have.
-        ("atomicAdd(y, 1);", "there is no function `atomicAdd`", "x.atomic_add"),
+        ("atomicAdd(y, 1);", "there is no function `atomicAdd`", "view.atomic_add([i, j], x)"),
         ("let v = __shfl_down_sync(0xffffffff, last, 16);", "`__shfl_down_sync`", "x.shuffle_down"),
         ("let v = fmaxf(last, 0.0);", "there is no function `fmaxf`", "x.max("),
         ("let v = exp(last);", "there is no function `exp`", "it is a method: `x.exp"),
         ("let v = last.exp;", "there is no field `exp`", "it is a method: `x.exp()`"),
-        ("let v = x.transpose;", "there is no field `transpose`", "it is a method: `x.transpose()`"),
+        ("let v = x.transpose;", "there is no field `transpose`", "it is a method: `view.transpose()`"),
         ("let v = __float2half(last);", "there is no function `__float2half`", "x.cast::<f16>()"),
         ("let v = tid + 1;", "cannot find `tid`", "thread_idx.x"),
         ("__shared__[0] = 1.0;", "cannot find `__shared__`", "shared::<f32>"),
@@ -345,7 +344,39 @@ fn what_is_refused_leads_on() {
         ("let v = 3; v = 4;", "`v` is assigned and is not `mut`", "let mut v"),
         ("if let Some(v) = i { }", "`if let`", "a plain condition"),
         ("let v = [0.0; n];", "the length of an array is not known", "parameter of the attribute"),
-    ] {
+    ]);
+}
+
+#[test]
+fn a_way_out_is_of_what_is_there() {
+    lead_on(&[
+        // What is no number names the part that is one.
+        ("y[[(i, 0)]] = 1;", "expected an index (usize), found a tuple", "name a part"),
+        ("y[[x]] = 1;", "expected an index (usize), found a tensor", "name an element"),
+        ("y[[0.5]] = 1;", "expected an index (usize), found a float literal", "without a point"),
+        ("c[[0, 0]] = x;", "expected a value of type f32, found a tensor", "name an element"),
+        ("let v: f32 = if i < 3 { 1.0; } else { 2.0; };", "type f32, found nothing", "without a `;`"),
+        ("let v = x[0..4];", "a range among the coordinates", "`x.window("),
+        ("y(i) = 1;", "there is no function `y`", "`y[[i]]`"),
+        // Of a word with too few arguments, what it is called with.
+        ("let t = x.tile([4, 4]);", "`tile` takes 2 arguments, 1 was given", "`view.tile([m, n], [i, j])`"),
+        ("y[[0]].atomic_add(1);", "`atomic_add` takes 2 arguments", "`view.atomic_add([i, j], x)`"),
+        ("let v = last.max();", "`max` takes 1 argument, 0 were given", "`x.max(y)`"),
+        ("let v = 300u8;", "300 does not fit u8", "0 to 255"),
+        ("let v = i / 0;", "`/` by zero", "divide by another number"),
+        ("let t = x.tile([0, 4], [0, 0]);", "a tile of no elements", "1 or more"),
+        ("let v = last ** 2.0;", "in front of a number", "`x.powf(0.5)`"),
+        ("printf(i);", "there is no function `printf`", "println!"),
+        ("let v = np.exp(last);", "cannot find `np`", "belongs to a module"),
+        ("let v = last.warp_reduce();", "there is no method `warp_reduce`", "warp_sum(x)"),
+        ("c.copy_from(x);", "`c` has extents (M, N) and `x` has (M, K)", "the same tile"),
+    ]);
+}
+
+/// Each body is refused with these words, and with these in its help.
+fn lead_on(rows: &[(&str, &str, &str)]) {
+    let mut missed = vec![];
+    for (body, message, help) in rows {
         let found = wrong(&with_body(body));
         let first = found.first().cloned().unwrap_or_default();
         if !(first.contains(message) && first.contains(help) && first.contains("= help: ")) {

@@ -72,7 +72,11 @@ pub fn parse(tokens: TokenStream, errors: &mut Errors) -> Attribute {
     let mut attribute = Attribute::default();
     for entry in split(tokens) {
         if let Err(error) = self::entry(&mut attribute, entry, errors) {
-            errors.syntax(&error);
+            for part in &error {
+                let help =
+                    "an entry is `NAME = value`, `name = [..]` or `name(..)`, and a comma is behind each";
+                errors.push(Place::token(part.span()), part.to_string(), help);
+            }
         }
     }
     attribute
@@ -265,6 +269,10 @@ fn axes(slot: &mut Option<(Ident, Vec<Expr>)>, name: Ident, value: Expr, errors:
     let place = Place::of_expr(&value);
     let axes: Vec<Expr> = match ungroup(&value) {
         Expr::Array(array) => array.elems.iter().cloned().collect(),
+        Expr::Tuple(_) => {
+            let help = format!("write brackets, x first: `{name} = [x, y]`");
+            return errors.push(place, format!("`{name}` is an array, not a tuple"), help);
+        }
         one => vec![one.clone()],
     };
     if axes.is_empty() || axes.len() > 3 {

@@ -401,6 +401,17 @@ fn what_the_signature_may_not_say_is_refused() {
         ("", format!("fn k<const N: usize>({tensor}) {{}}"), "how many threads a block has"),
         ("block = [0]", format!("fn k<const N: usize>({tensor}) {{}}"), "0 is no entry of `block`"),
         (
+            "block = [1], grid = [0]",
+            format!("fn k<const N: usize>({tensor}) {{}}"),
+            "a grid of 0 blocks runs nothing",
+        ),
+        (
+            "block = (32, 1)",
+            format!("fn k<const N: usize>({tensor}) {{}}"),
+            "`block` is an array, not a tuple",
+        ),
+        ("block = [1] grid = [1]", format!("fn k<const N: usize>({tensor}) {{}}"), "a comma is behind each"),
+        (
             "block = [1], opt_level = 4",
             format!("fn k<const N: usize>({tensor}) {{}}"),
             "ptxas's level: 4; it may be 0 to 3",
@@ -453,7 +464,7 @@ fn names_of_others_have_ours_beside_them() {
         ("let x = a[[0, 0]].square();", "x.powi(3)"),
         ("let x = a[[0, 0]].exp_();", "is `exp` meant?"),
         ("let x = a[[0, 0]].pow(2);", "of f32 there is `powf`, `powi`"),
-        ("let x = max(n, 1);", "it is a method: `x.max(..)`"),
+        ("let x = max(n, 1);", "it is a method: `x.max(y)`"),
         ("copy(a, b);", "copy_dram_to_sram_async"),
         ("let x = shared::<f32>();", "shared::<f32>(row_major([32, 32]))"),
         ("let i: i32 = thread_idx.x;", "leave its type out"),

@@ -127,7 +127,10 @@ impl Lowering<'_> {
                 format!("`{name}` takes {takes}, {} given", were(arguments.len() - receiver)),
                 match suggest::advice(intrinsic.name()) {
                     Some(way) => way.to_owned(),
-                    None => format!("see `layout_cuda::lang` for what `{name}` takes"),
+                    None if matches!(intrinsic, Intrinsic::Math(_)) => {
+                        format!("it is `{}`", suggest::called(intrinsic.name()))
+                    }
+                    None => format!("it is {}", intrinsic.summary().trim_end_matches('.')),
                 },
             );
         }
@@ -249,7 +252,9 @@ impl Lowering<'_> {
     fn no_function(&mut self, name: &Ident) -> ExprId {
         let text = name.to_string();
         let help = if Intrinsic::from_name(&text, Form::Method).is_some() {
-            format!("it is a method: `x.{text}(..)`")
+            format!("it is a method: `{}`", suggest::called(&text))
+        } else if matches!(self.scopes.find(&text), Found::Binding(Binding::Argument(_))) {
+            format!("an element of a tensor is `{text}[[i]]`, with one coordinate for each mode")
         } else if text == "unroll" {
             "it marks the range of a `for`: `for k in unroll(0..BK)`".to_owned()
         } else if let Some(meant) = suggest::synonym(&text) {

@@ -135,11 +135,14 @@ impl Lowering<'_> {
                         self.add(place, ExprKind::Float((number as f64).to_bits(), suffix))
                     }
                     (Ok(number), _) if fits(number, suffix) => self.add(place, ExprKind::Int(number, suffix)),
-                    (Ok(number), Some(TypeRef::Elem(elem))) => self.refuse(
-                        place,
-                        format!("{number} does not fit {elem}"),
-                        format!("an {elem} is smaller"),
-                    ),
+                    (Ok(number), Some(TypeRef::Elem(elem))) => {
+                        let (least, most) = elem.limits();
+                        self.refuse(
+                            place,
+                            format!("{number} does not fit {elem}"),
+                            format!("its numbers are {least} to {most}: take a wider type"),
+                        )
+                    }
                     (_, suffix) => {
                         let most = if suffix.is_some() { i64::MAX as u64 } else { u64::MAX };
                         self.refuse(
@@ -246,6 +249,7 @@ impl Lowering<'_> {
         let coordinates = match &*node.index {
             Expr::Array(array) => &array.elems,
             // Of an array, not of a tensor.
+            range @ Expr::Range(_) => return self.range_of_elements(Place::of_expr(range)),
             other => {
                 let (array, at) = (self.expr(&node.expr), self.expr(other));
                 return self.add(Place::of_expr(expr), ExprKind::Element(array, at));
@@ -253,14 +257,18 @@ impl Lowering<'_> {
         };
         let view = self.expr(&node.expr);
         if let Some(range) = coordinates.iter().find(|coordinate| matches!(coordinate, Expr::Range(_))) {
-            return self.refuse(
-                Place::of_expr(range),
-                "a range among the coordinates of an element",
-                "a part of a tensor is a view: `x.tile([1, 4], [row, 0])`, `x.window([1, 4], [row, 2])`, `x.slice(row)`",
-            );
+            return self.range_of_elements(Place::of_expr(range));
         }
         let coordinates = coordinates.iter().map(|coordinate| self.expr(coordinate)).collect();
         self.add(Place::of_expr(expr), ExprKind::Index(view, coordinates))
+    }
+
+    fn range_of_elements(&mut self, place: Place) -> ExprId {
+        self.refuse(
+            place,
+            "a range among the coordinates of an element",
+            "a part of a tensor is a view: `x.tile([1, 4], [row, 0])`, `x.window([1, 4], [row, 2])`, `x.slice(row)`",
+        )
     }
 
     fn if_else(&mut self, expr: &Expr, node: &ExprIf) -> ExprId {

@@ -62,6 +62,14 @@ impl Lowering<'_> {
 
     /// `*reference`
     pub(super) fn dereference(&mut self, expr: &Expr, operand: &Expr) -> ExprId {
+        // `x ** 2.0`, as other languages write it.
+        if let Expr::Lit(_) = operand {
+            return self.refuse(
+                Place::of_expr(expr),
+                "`*` in front of a number, which is no reference",
+                "a power is `x * x`, `x.powi(3)`, `x.powf(0.5)`, of integers `n.pow(2)`",
+            );
+        }
         let (place, id) = (Place::of_expr(expr), self.expr(operand));
         match self.kernel.exprs[id.0 as usize].kind {
             ExprKind::Borrow(of) => of,

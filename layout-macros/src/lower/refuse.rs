@@ -26,7 +26,7 @@ pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
         Expr::Break(_) | Expr::Continue(_) => ("`break` or `continue` as a value", "write it as a statement"),
         Expr::Const(_) => ("a `const` block", "write a `const` item: `const THREADS: usize = BM * BN;`"),
         Expr::Infer(_) => ("`_` as a value", "write the value"),
-        Expr::RawAddr(_) => ("a pointer", "pass the view: it is a value that knows where its elements are"),
+        Expr::RawAddr(_) => ("a pointer", "pass the view: it is a value, with the place of its elements"),
         _ => (
             "this expression",
             "the language has arithmetic, views, `if`, blocks and the vocabulary of `lang`",

@@ -116,7 +116,14 @@ const ADVICE: [(&[&str], &str); 38] = [
     ),
     (&["t"], "a view with its modes in reverse order is `x.transpose()`"),
     (&["shape", "size", "dims", "extents", "strides"], "the extent of a mode is `x.dim(0)`"),
-    (&["printf", "print", "cout"], "a kernel has no output: write to a `&mut` tensor"),
+    (
+        &["printf", "print", "cout", "device_print", "println"],
+        "a kernel prints by `println!(\"{i}: {}\", x[[i]])`; results are written to a `&mut` tensor",
+    ),
+    (
+        &["warp_reduce", "block_reduce", "reduce", "reduce_sum", "block_sum", "simd_sum"],
+        "a sum over the lanes of a warp is `warp_sum(x)`; over a block the warps' sums meet in `shared::<f32>(row_major([32]))`",
+    ),
     (
         &["stack_allocation", "tb", "alloc"],
         "shared memory is `shared::<f32>(row_major([32, 32]))`, registers are `local::<f32>(row_major([8, 8]))`",
@@ -168,7 +175,15 @@ const ADVICE: [(&[&str], &str); 38] = [
 ];
 
 /// The same of constants, which are alone.
-const CONSTANTS: [(&[&str], &str); 6] = [
+const CONSTANTS: [(&[&str], &str); 8] = [
+    (
+        &["math", "np", "numpy", "torch", "tl", "cuda", "gpu", "jnp", "cub", "libdevice"],
+        "no word of a kernel belongs to a module: `x.exp()`, `a.max(b)`, `barrier()`; `layout_cuda::lang` lists them",
+    ),
+    (
+        &["nullptr", "null", "nil"],
+        "a kernel has no pointers: a tensor is always there, with each extent 0 or more",
+    ),
     (
         &["tid", "tx", "thread_id", "local_id", "idx", "gid", "global_id"],
         "a thread's place is `thread_idx.x`, over all blocks `block_idx.x * block_dim.x + thread_idx.x`",
@@ -254,12 +269,17 @@ pub fn text_of(node: &impl quote::ToTokens) -> String {
         .replace(" ;", ";")
 }
 
-/// A method as it is called: with brackets that are empty where it takes nothing.
+/// A method as it is called, with its arguments where its line in the vocabulary shows them.
 pub fn called(name: &str) -> String {
-    let alone = Intrinsic::ALL
-        .iter()
-        .any(|known| known.name() == name && known.form() == Form::Method && known.arity().1 == 1);
-    if alone { format!("x.{name}()") } else { format!("x.{name}(..)") }
+    let Some(word) = Intrinsic::from_name(name, Form::Method) else { return format!("x.{name}(..)") };
+    let shown = word.summary().split('`').nth(1).filter(|shown| shown.contains(&format!(".{name}(")));
+    match (word, shown) {
+        (Intrinsic::Math(_), _) | (_, None) => {
+            let others = ["y", "z", "w"].get(..word.arity().1 - 1).unwrap_or_default();
+            format!("x.{name}({})", others.join(", "))
+        }
+        (_, Some(shown)) => shown.to_owned(),
+    }
 }
 
 /// The special values' names in CUDA.
@@ -403,14 +423,14 @@ mod tests {
     fn words_of_cuda_lead_to_ours() {
         for (text, ours) in [
             ("__syncthreads", "barrier()"),
-            ("atomicAdd", "x.atomic_add(..)"),
+            ("atomicAdd", "view.atomic_add([i, j], x)"),
             ("sqrtf", "x.sqrt()"),
             ("__expf", "x.exp()"),
-            ("__shfl_xor_sync", "x.shuffle_xor(..)"),
-            ("fmaf", "x.mul_add(..)"),
+            ("__shfl_xor_sync", "x.shuffle_xor(n)"),
+            ("fmaf", "x.mul_add(y, z)"),
             ("logf", "x.ln()"),
-            ("shape", "x.dim(..)"),
-            ("ceildiv", "x.div_ceil(..)"),
+            ("shape", "view.dim(n)"),
+            ("ceildiv", "a.div_ceil(b)"),
             ("cp_async_bulk_commit_group", "bulk_commit_group()"),
         ] {
             assert_eq!(synonym(text).as_deref(), Some(ours), "{text}");

@@ -361,8 +361,15 @@ impl Evaluator<'_> {
                 let datum = self.expr(*id)?;
                 match self.expect_index(datum, origin)?.as_constant() {
                     Some(value) if (1..=i64::from(u32::MAX)).contains(&value) => Ok(value as u32),
-                    Some(value) => self.fail(origin, format!("{value} is no entry of `{what}`")),
-                    None => self.fail(origin, format!("an entry of `{what}` is not known at compile time")),
+                    Some(value) => {
+                        let message = format!("{value} is no entry of `{what}`");
+                        self.fail_help(origin, message, "each entry is 1 or more")
+                    }
+                    None => self.fail_help(
+                        origin,
+                        format!("an entry of `{what}` is not known at compile time"),
+                        format!("take it from a number or a parameter of the attribute: `{what} = [SIZE], SIZE = 128`"),
+                    ),
                 }
             })
             .collect()
@@ -378,6 +385,13 @@ impl Evaluator<'_> {
             let origin = self.origin(*id);
             let datum = self.expr(*id)?;
             grid[axis] = self.expect_index(datum, origin)?;
+            if grid[axis].as_constant() == Some(0) {
+                return self.fail_help(
+                    origin,
+                    "a grid of 0 blocks runs nothing",
+                    "each entry is 1 or more, or counts what the tensors have: `grid = [N.div_ceil(256)]`",
+                );
+            }
             if !promises.prove(&self.tables.atoms, &grid[axis]) {
                 let entry = self.describe(*id);
                 let message = format!("the entry `{entry}` of `grid` may be negative");
@@ -423,7 +437,10 @@ impl Evaluator<'_> {
             other => self.fail_help(
                 origin,
                 format!("expected a comparison of dimensions, found {}", other.kind()),
-                "conditions are joined by `&&`",
+                match other {
+                    StaticValue::Index(_) => format!("compare it: `{} == 0`", self.describe(id)),
+                    _ => "conditions are joined by `&&`".to_owned(),
+                },
             ),
         }
     }

@@ -108,7 +108,10 @@ impl Evaluator<'_> {
                     .map(|(extent, lanes)| match extent.as_constant() {
                         Some(extent) if *lanes == 1 => extent.to_string(),
                         Some(extent) => format!("{extent} vectors of {lanes}"),
-                        None => "?".into(),
+                        None => self.dims.iter().position(|dim| dim == extent).map_or_else(
+                            || "an extent of the launch".into(),
+                            |number| self.kernel.dims[number].clone(),
+                        ),
                     })
                     .collect();
                 format!("({})", parts.join(", "))

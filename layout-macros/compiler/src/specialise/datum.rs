@@ -69,6 +69,20 @@ impl StaticValue {
         }
     }
 
+    /// How a number of the type `to` is made of it.
+    pub(super) fn way_to(&self, to: &str) -> String {
+        match self {
+            StaticValue::View(_) => "name an element: `x[[i]]`, one coordinate for each mode".into(),
+            StaticValue::Array(_) => "name an element: `x[i]`".into(),
+            StaticValue::Tuple(_) => "name a part: `x.0`".into(),
+            StaticValue::Borrowed(_) => "name what it refers to: `*x`".into(),
+            StaticValue::Function(..) => "call it: `f(x)`".into(),
+            StaticValue::Unit => "end the block in a value, without a `;`".into(),
+            StaticValue::Float(_) if to == "usize" => "write an integer, without a point".into(),
+            _ => format!("convert it: `x as {to}`"),
+        }
+    }
+
     /// What a message calls it.
     pub(super) fn kind(&self) -> String {
         match self {

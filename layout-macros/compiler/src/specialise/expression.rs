@@ -212,11 +212,10 @@ impl Evaluator<'_> {
         match datum {
             StaticValue::Index(index) => Ok(index),
             StaticValue::Unknown => Err(Failed),
-            other => self.fail_help(
-                origin,
-                format!("expected an index (usize), found {}", other.kind()),
-                "convert it: `x as usize`",
-            ),
+            other => {
+                let message = format!("expected an index (usize), found {}", other.kind());
+                self.fail_help(origin, message, other.way_to("usize"))
+            }
         }
     }
 
@@ -272,10 +271,10 @@ impl Evaluator<'_> {
             self.bindings.insert(*local, binding);
         }
         let loops = std::mem::take(&mut self.loops);
-        let reach = self.reach.clone();
         self.rounds += loops;
-        self.reach = reach;
+        let reach = self.reach.clone();
         let result = self.block(&function.body);
+        self.reach = reach;
         self.rounds -= loops;
         self.loops = loops;
         self.calls -= 1;
@@ -401,8 +400,8 @@ impl Evaluator<'_> {
         for statement in &block.statements {
             let before = self.out.len();
             let result = self.statement(statement);
-            self.may_have_left(before);
             self.assume_stayed(before);
+            self.may_have_left(before);
             left = self.out.len() > before && leaves(&self.out);
             // What has no value, since it is left, is no mistake.
             failed |= result.is_err() && !left;

@@ -7,8 +7,7 @@ use crate::index::Index;
 use crate::intrinsic::Intrinsic;
 
 /// The way out where a divisor is zero in this parameter set.
-pub(super) const NOT_ZERO: &str =
-    "where a parameter may be 0, divide inside of `if STEP > 0 { .. }`, or leave 0 out of its values";
+pub(super) const NOT_ZERO: &str = "divide by another number; where a parameter may be 0, leave 0 out of its values, or divide inside of an `if` that excludes it";
 
 impl Evaluator<'_> {
     pub(super) fn number_word(&mut self, call: Call<'_>) -> Outcome<StaticValue> {

@@ -347,11 +347,14 @@ impl Evaluator<'_> {
                 // Rust's `as` knows no floats of 16 bits and less.
                 let small = |elem: Elem| elem.is_float() && elem.bytes() < 4;
                 let rust_has_it = !small(elem) && !self.known_elem(&other).is_some_and(small);
-                let way = if rust_has_it { format!("x as {elem}") } else { format!("x.cast::<{elem}>()") };
+                let way = match rust_has_it {
+                    true => other.way_to(elem.name()),
+                    false => format!("convert it: `x.cast::<{elem}>()`"),
+                };
                 let index = matches!(other, StaticValue::Index(_)) && elem.is_integer();
                 let kept =
                     if index { "; what names an element stays a `usize`: leave its type out" } else { "" };
-                self.fail_help(origin, message, format!("convert it: `{way}`{kept}"))
+                self.fail_help(origin, message, format!("{way}{kept}"))
             }
         }
     }

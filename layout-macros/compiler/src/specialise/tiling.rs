@@ -26,7 +26,7 @@ impl Evaluator<'_> {
         self.same_rank(&view, "tile", sizes.len(), origin)?;
         self.same_rank(&view, "tile", coordinates.len(), origin)?;
         if sizes.contains(&0) {
-            return self.fail(origin, "a tile of no elements");
+            return self.fail_help(origin, "a tile of no elements", "each extent of a tile is 1 or more");
         }
         let coordinates = self.coordinates(&view, coordinates, &sizes, origin)?;
         self.fits(&view, &sizes, &coordinates, origin)?;
@@ -50,7 +50,7 @@ impl Evaluator<'_> {
         self.same_rank(&view, "window", sizes.len(), origin)?;
         self.same_rank(&view, "window", start.len(), origin)?;
         if sizes.contains(&0) {
-            return self.fail(origin, "a window of no elements");
+            return self.fail_help(origin, "a window of no elements", "each extent of a window is 1 or more");
         }
         let start = self.coordinates(&view, start, &[], origin)?;
         self.not_beyond((&view, "window"), (&vec![1; sizes.len()], &sizes), &start, origin)?;
