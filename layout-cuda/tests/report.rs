@@ -118,6 +118,14 @@ fn the_log_is_sarif() {
     assert_eq!(rules.len(), FindingKind::ALL.len());
     let words = rules[0]["fullDescription"]["text"].as_str();
     assert_eq!(words, Some("An access outside its tensor; no memory was accessed."));
+    for rule in rules {
+        let (plain, marked) = (rule["help"]["text"].as_str(), rule["help"]["markdown"].as_str());
+        assert_eq!(plain.map(|text| text.replace('"', "")), marked.map(|text| text.replace(['*', '`'], "")));
+        let parts: Vec<&str> = plain.expect("a help").split('"').collect();
+        assert!(is_in_the_book(parts[1], parts[3]), "{parts:?}");
+        let name = parts[4].rsplit("::").next().expect("an item");
+        assert!(FindingKind::ALL.iter().any(|kind| format!("{kind:?}") == name && name.len() > 3), "{name}");
+    }
     let race = own.findings.iter().position(|finding| finding.kind == FindingKind::ReadWriteRace);
     let race = race.expect("a race");
     let other = &results[race]["relatedLocations"][0]["physicalLocation"];
@@ -131,6 +139,22 @@ fn the_log_is_sarif() {
     // Without findings it is a log all the same.
     let none: Value = serde_json::from_str(&render(Format::Sarif, &[])).expect("JSON");
     assert_eq!(none["runs"][0]["results"], serde_json::json!([]));
+}
+
+/// Whether the book has a chapter of this title with a section, or the title itself, of that name.
+fn is_in_the_book(chapter: &str, section: &str) -> bool {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../book/src");
+    let pages = std::fs::read_dir(folder).expect("the book").filter_map(|page| {
+        let page = page.expect("an entry").path();
+        page.extension()
+            .is_some_and(|end| end == "md")
+            .then(|| std::fs::read_to_string(page).expect("a page"))
+    });
+    let has = |page: &str, title: &str| {
+        page.lines().any(|line| line.trim_start_matches('#') == format!(" {title}"))
+    };
+    let mut pages = pages.filter(|page| page.starts_with(&format!("# {chapter}\n")));
+    pages.any(|page| has(&page, section))
 }
 
 #[test]

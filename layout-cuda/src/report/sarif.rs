@@ -23,7 +23,9 @@ pub(super) fn log(launches: &[Launched<'_>]) -> String {
     let rules = FindingKind::ALL.iter().map(|kind| {
         let rule = Object::new().text("id", &id(*kind)).text("name", &pascal(kind.name()));
         let rule = rule.json("shortDescription", &words(kind.name()));
-        rule.json("fullDescription", &words(kind.description())).end()
+        let rule = rule.json("fullDescription", &words(kind.description()));
+        let (more, link) = help(*kind);
+        rule.json("help", &Object::new().text("text", &more).text("markdown", &link).end()).end()
     });
     let driver =
         Object::new().text("name", "layout simulator").text("semanticVersion", env!("CARGO_PKG_VERSION"));
@@ -32,6 +34,44 @@ pub(super) fn log(launches: &[Launched<'_>]) -> String {
     let run = run.text("columnKind", "unicodeCodePoints").json("results", &array(results(launches))).end();
     let log = Object::new().text("$schema", SCHEMA).text("version", "2.1.0");
     log.json("runs", &array([run])).end() + "\n"
+}
+
+/// Where a rule is explained, plain and as Markdown: a chapter of the book with its section, and the item of the documentation. Both
+/// are made from the repository and have no public address, so a rule has `help` and no `helpUri`.
+fn help(kind: FindingKind) -> (String, String) {
+    use FindingKind as Kind;
+    let (chapter, section) = match kind {
+        Kind::OutOfBounds => ("Finding bugs", "Beyond the end"),
+        Kind::AssertionFailed | Kind::FalseAssumption => ("Finding bugs", "Printing and asserting"),
+        Kind::Uninitialised | Kind::Unwritten | Kind::Unset => ("Finding bugs", "Memory that nobody wrote"),
+        Kind::WriteWriteRace
+        | Kind::EqualWrites
+        | Kind::ReadWriteRace
+        | Kind::DivergentBarrier
+        | Kind::MissingWait
+        | Kind::WrittenTwice
+        | Kind::LostUpdate
+        | Kind::ScheduleDependent => ("Finding bugs", "Races"),
+        Kind::StepLimit | Kind::Deadlock | Kind::NotResident => ("Finding bugs", "In your own tests"),
+        Kind::MissingFence
+        | Kind::Overwritten
+        | Kind::TransactionBytes
+        | Kind::Arrivals
+        | Kind::InFlightAtEnd
+        | Kind::EndedBlock
+        | Kind::NotBegun => ("Hopper", "One TMA load"),
+        Kind::Misaligned => ("Vectors", "Who says that 16 divides the address"),
+        Kind::DivisionByZero
+        | Kind::IndexOverflow
+        | Kind::Overflow
+        | Kind::LossyCast
+        | Kind::ShiftTooFar
+        | Kind::NotFinite => ("Numbers and precision", "Numbers and precision"),
+    };
+    let item = format!("layout_cuda::FindingKind::{kind:?}");
+    let plain = format!("The book, chapter \"{chapter}\", section \"{section}\". The documentation: {item}");
+    let marked = format!("The book, chapter *{chapter}*, section *{section}*. The documentation: `{item}`");
+    (plain, marked)
 }
 
 /// A result for each finding.
