@@ -57,6 +57,17 @@ fn epilogues() -> Result<(), Error> {
 }
 
 #[test]
+fn an_activation_moves_nothing() -> Result<(), Error> {
+    let bias = device().upload(&small(64), [64])?;
+    let mut x = device().upload(&small(192), [3, 64])?;
+    let (plain, activated) = (biased::simulate(&mut x, &bias)?.totals, relu::simulate(&mut x, &bias)?.totals);
+    assert_eq!(plain.global_requests, activated.global_requests);
+    assert_eq!(plain.global_sectors, activated.global_sectors);
+    assert!(plain.global_sectors > 0);
+    Ok(())
+}
+
+#[test]
 fn softmax() -> Result<(), Error> {
     let (m, n) = (3, 200);
     let x = device().upload(&small(m * n), [m, n])?;

@@ -1,6 +1,8 @@
 //! The one test binary of the book.
 
 mod chapters;
+mod claimed;
+mod claims;
 mod figures;
 mod launches;
 mod listings;

@@ -243,3 +243,32 @@ fn a_reference_may_be_by_rows() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+/// The sum of each row by a thread; of a flaw it forgets what is beyond 256 elements of a row, or beyond 256 blocks.
+#[tiled_kernel(FLAW = [0, 1, 2], block = [32], grid = [M])]
+fn row_sums<const M: usize, const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<M, N>>,
+    y: &mut LayoutTensor<f32, RowMajor<M>>,
+) {
+    let row = block_idx.x;
+    if thread_idx.x == 0 && (FLAW != 2 || row < 256) {
+        let mut sum = 0.0;
+        for k in 0..if FLAW == 1 { N.min(256) } else { N } {
+            sum += x[[row, k]];
+        }
+        y[[row]] = sum;
+    }
+}
+
+#[test]
+fn a_fixed_capacity_is_exceeded() {
+    let reference = |case: &mut Case<'_>| {
+        let (x, n) = (case.input("x"), case.size("N"));
+        case.expect("y", |[i]| (0..n).map(|k| x[[i, k]]).sum::<Sum>());
+    };
+    run(&row_sums::DEFINITION, 0, reference).unwrap_or_else(|failure| panic!("{failure}"));
+    for (flaw, smallest) in [(1, "M = 1, N = 257"), (2, "M = 257, N = 0")] {
+        let failure = run(&row_sums::DEFINITION, flaw, reference).expect_err("it is wrong");
+        assert_eq!(sizes(&failure), smallest, "{failure}");
+    }
+}
