@@ -13,6 +13,9 @@ use libloading::Library;
 /// # Errors
 /// The loader's words.
 pub(crate) fn load(path: impl AsRef<Path>) -> Result<&'static Library, String> {
+    if cfg!(miri) {
+        return Err(format!("{}: Miri loads no libraries", path.as_ref().display()));
+    }
     // SAFETY: loading runs the library's initialisers, as a program that uses CUDA wants. The callers load the driver and NVRTC only:
     // by the names that the system's loader has them under, from places that nobody but this user and the administrator can write
     // (`nvrtc::search` leaves out the others), or from the place that the user named.
