@@ -265,13 +265,14 @@ fn no_arm_takes_the_rest_of_the_program() {
 }
 
 /// The modules of the simulator in the order of their layers, each with the modules that it may name.
-const SIMULATOR: [(&str, &[&str]); 18] = [
+const SIMULATOR: [(&str, &[&str]); 19] = [
     ("register", &[]),
     ("report", &[]),
     ("options", &[]),
     ("error", &[]),
     ("findings", &["report"]),
     ("printed", &["report"]),
+    ("progress", &[]),
     ("memory", &["register"]),
     ("async_op", &["register", "memory"]),
     ("bytecode", &["register", "async_op"]),
@@ -292,7 +293,7 @@ const SIMULATOR: [(&str, &[&str]); 18] = [
             "machine",
         ],
     ),
-    ("workers", &["report", "options", "findings", "printed", "bytecode", "machine"]),
+    ("workers", &["report", "options", "findings", "printed", "progress", "bytecode", "machine"]),
 ];
 
 #[test]
@@ -382,6 +383,8 @@ fn unsafe_is_in_layout_cuda_only() {
         "layout-cuda/stub/src/calls.rs",
         "layout-cuda/stub/src/channel.rs",
         "layout-cuda/stub/src/graphs.rs",
+        // It counts allocations.
+        "layout-cuda/stub/tests/order/allocations.rs",
         "layout-cuda/stub/tests/order/cases.rs",
         "layout-cuda/stub/tests/order/memory.rs",
         "layout-cuda/stub/tests/order/random.rs",

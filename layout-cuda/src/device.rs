@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
+use layout_simulator::Progress;
 
 use crate::cache::Cache;
 use crate::driver::{self, DriverError, check};
@@ -187,6 +188,7 @@ impl Device {
             static SAID: Once = Once::new();
             if !is_test(std::env::current_exe().ok().as_deref()) {
                 SAID.call_once(|| eprintln!("{}", on_simulator(&error, cfg!(debug_assertions))));
+                layout_simulator::when_slow(|progress| eprintln!("{}", how_long(progress)));
             }
             Device::simulator_because(error.to_string())
         })
@@ -383,6 +385,21 @@ fn on_simulator(why: &Error, unoptimised: bool) -> String {
     format!("layout: kernels run on the simulator{slow}: {why}")
 }
 
+/// What a launch says that takes minutes on the simulator.
+fn how_long(progress: &Progress<'_>) -> String {
+    let Progress { kernel, done, blocks, elapsed } = progress;
+    let minutes = progress.remaining().as_secs_f64() / 60.0;
+    let rest = if minutes < 100.0 {
+        format!("{minutes:.0} minutes")
+    } else {
+        format!("{:.0} hours", minutes / 60.0)
+    };
+    format!(
+        "kernel `{kernel}`: {done} of {blocks} blocks took {:.0} s on the simulator, the others take about {rest}",
+        elapsed.as_secs_f64()
+    )
+}
+
 /// Whether a program is one of Cargo's test programs, which are in a folder `deps`, or an example of the documentation.
 fn is_test(program: Option<&Path>) -> bool {
     let named = |path: Option<&Path>, name: &str| {
@@ -394,6 +411,19 @@ fn is_test(program: Option<&Path>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_launch_of_minutes_says_how_long() {
+        let of = |blocks| {
+            how_long(&Progress { kernel: "scale", done: 10, blocks, elapsed: Duration::from_secs(5) })
+        };
+        assert_eq!(
+            of(370),
+            "kernel `scale`: 10 of 370 blocks took 5 s on the simulator, the others take about 3 minutes"
+        );
+        assert!(of(100_010).ends_with("about 14 hours"), "{}", of(100_010));
+    }
 
     #[test]
     fn a_program_without_a_gpu_says_so() {

@@ -33,6 +33,7 @@ mod machine;
 mod memory;
 mod options;
 mod printed;
+mod progress;
 mod register;
 mod report;
 mod schedule;
@@ -43,6 +44,7 @@ mod workers;
 
 pub use error::SimulateError;
 pub use options::{Options, SimulatorArgument};
+pub use progress::{Progress, when_slow};
 pub use report::{Counts, Finding, FindingKind, Printed, Report};
 
 use compile::ArgumentValue;
@@ -214,7 +216,7 @@ fn expected(kind: &PlanArgumentKind) -> String {
 }
 
 fn launch<'a>(
-    checked: &Checked,
+    checked: &'a Checked,
     program: &'a bytecode::Program,
     bound: &Bound,
     arguments: &'a [SimulatorArgument<'_>],
@@ -237,5 +239,6 @@ fn launch<'a>(
         places: residents::places(checked, bound, options.multiprocessors),
         seed: options.seed,
         backwards: false,
+        kernel: &checked.plan().name,
     })
 }

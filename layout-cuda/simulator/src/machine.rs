@@ -56,6 +56,8 @@ pub(crate) struct Launch<'a> {
     pub seed: u64,
     /// Whether clusters start in reverse order, whatever the schedule.
     pub backwards: bool,
+    /// The kernel's name.
+    pub kernel: &'a str,
 }
 
 pub(crate) struct Machine<'a> {

@@ -7,6 +7,7 @@ use crate::findings::Findings;
 use crate::machine::{Launch, Machine};
 use crate::options::Options;
 use crate::printed::Printing;
+use crate::progress::Clock;
 use crate::report::{Counts, Report};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -26,7 +27,7 @@ pub(crate) struct Outcome {
 
 /// Runs every cluster on `workers` host threads.
 pub(crate) fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome {
-    let (next, halt) = (AtomicU64::new(0), AtomicBool::new(false));
+    let (next, halt, clock) = (AtomicU64::new(0), AtomicBool::new(false), Clock::new());
     let work = || {
         let mut machine = Machine::new(launch);
         let (mut count, mut stopped) = (0, false);
@@ -43,6 +44,8 @@ pub(crate) fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome
             count += machine.ranks() as u64;
             let done = machine.run_cluster(machine.policy.cluster(block, clusters));
             stopped |= !done;
+            let ranks = machine.ranks() as u64;
+            clock.done(launch.kernel, (block + 1) * ranks, clusters * ranks);
             if !done || workers > 1 && machine.diagnostics.get_mut().crossed {
                 halt.store(true, SeqCst);
             }
