@@ -28,6 +28,20 @@ pub fn copy_rows<const M: usize, const N: usize>(
     to.vectorize([1, 4]).copy_from(&from.vectorize([1, 4]));
 }
 
+/// The last two modes change places; the destination is one row.
+#[tiled_kernel(block = [32], grid = [(L * M * N).div_ceil(32)])]
+pub fn heads_first<const L: usize, const M: usize, const N: usize>(
+    a: &LayoutTensor<f32, RowMajor<L, M, N>>,
+    b: &mut LayoutTensor<f32, RowMajor<L, N, M>>,
+) {
+    let mut flat = b.reshape([L * M * N]);
+    let i = block_idx.x * 32 + thread_idx.x;
+    if i < L * M * N {
+        let own = a.permute([0, 2, 1]).tile([1, 1, 1], [i / M / N, i / M % N, i % M]);
+        flat[[i]] = own.squeeze(0).squeeze(0)[[0]];
+    }
+}
+
 /// Any mode contiguous, the others at any distance.
 #[tiled_kernel(MODE = [0, 1, 2], block = [4, 4, 4], grid = [N.div_ceil(4), M.div_ceil(4), L.div_ceil(4)])]
 pub fn halve_along<const L: usize, const M: usize, const N: usize>(
@@ -157,6 +171,15 @@ pub fn cases() -> Vec<Case> {
             let mut b = strided(run, &vec![untouched(); m * n], [m, n], [pitch + 1, 1])?;
             copy_rows::launch_with(run.config(), &run.stream(), &a.view()?, &mut b.view_mut()?)?;
             Ok(aligned.and(Outcome::exact(b.read()?, values)))
+        }),
+        Case::new(&heads_first::DEFINITION, around_tile([4, 4, 4]), |run| {
+            let [l, m, n] = run.size;
+            let values = floats(l * m * n, 10);
+            let a = strided(run, &values, [l, m, n], [m * n, n, 1])?;
+            let mut b = strided(run, &vec![untouched(); l * m * n], [l, n, m], [n * m, m, 1])?;
+            heads_first::launch_with(run.config(), &run.stream(), &a.view()?, &mut b.view_mut()?)?;
+            let turned = (0..l * m * n).map(|i| values[(i / m / n.max(1) * m + i % m) * n + i / m % n]);
+            Ok(Outcome::exact(b.read()?, turned))
         }),
         Case::new(&halve_along::DEFINITION, around_tile([4, 4, 4]), |run| {
             let [l, m, n] = run.size;

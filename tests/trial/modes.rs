@@ -9,10 +9,8 @@ use layout_compiler::{Promises, compile, emit};
 fn copied(extents: &str, body: &str) -> String {
     let all = extents.replace(", ", " * ");
     format!(
-        "#[tiled_kernel(block = [1], grid = [1])]
-fn line<const A: usize, const B: usize, const C: usize>(
-    x: &LayoutTensor<i32, RowMajor<A, B, C>>, y: &mut LayoutTensor<i32, RowMajor<{{ {all} }}>>,
-) {{
+        "#[tiled_kernel(A = 4, B = 3, C = 6, block = [1], grid = [1])]
+fn line(x: &LayoutTensor<i32, RowMajor<A, B, C>>, y: &mut LayoutTensor<i32, RowMajor<{{ {all} }}>>) {{
     {body}
     let mut to = y.reshape([{extents}]);
     to.copy_from(&from);
@@ -47,7 +45,7 @@ fn elements_are_those_of_row_major_order() {
         ("A * B * C", "let from = x.reshape([A * B * C]);", in_order),
         ("A * B, C", "let from = x.reshape([A * B, C]);", in_order),
         ("A, B * C", "let from = x.reshape([A, B * C]);", in_order),
-        ("1, A, 1, B, C, 1", "let from = x.reshape([1, A, 1, B, C, 1]);", in_order),
+        ("1, A, B, C, 1", "let from = x.reshape([1, A, B, C, 1]);", in_order),
         ("A, C, B", "let from = x.reshape([A, C, B]);", in_order),
         ("B, A, C", "let from = x.reshape([B, A, C]).reshape([A * B * C]).reshape([B, A, C]);", in_order),
     ] {
@@ -68,6 +66,32 @@ fn elements_are_those_of_row_major_order() {
     let kept = "let from = x.tile([4, 3, 2], [0, 0, 1]).to_local().reshape([12, 2]).permute([1, 0]);";
     let column = |n: usize| at(n % 12 / 3, n % 3, 2 + n / 12);
     assert_eq!(written(&copied("2, 12", kept), 24), (0..24).map(column).collect::<Vec<_>>());
+}
+
+/// The same of extents that a launch gives, in each variant.
+#[test]
+fn extents_may_be_dimensions() {
+    for (extents, element) in [
+        ("A * B, C", "[[n / C, n % C]]"),
+        ("A, B * C", "[[n / (B * C), n % (B * C)]]"),
+        ("A * B * C", "[[n]]"),
+    ] {
+        let text = format!(
+            "#[tiled_kernel(block = [1], grid = [1])]
+fn line<const A: usize, const B: usize, const C: usize>(
+    x: &LayoutTensor<i32, RowMajor<A, B, C>>, y: &mut LayoutTensor<i32, RowMajor<A, B, C>>,
+) {{
+    let (from, mut to) = (x.reshape([{extents}]), y.reshape([{extents}]));
+    for n in 0..A * B * C {{
+        to{element} = from{element};
+    }}
+}}"
+        );
+        let x = Given::new("i32", &SHAPE, bytes(0..72), false);
+        let mut all = [x, Given::new("i32", &SHAPE, vec![0xff; 4 * 72], true)];
+        launch(&text, &mut all, &[], false);
+        assert_eq!(all[1].bytes, bytes(0..72), "{text}");
+    }
 }
 
 /// A tile of a reshaped view that reaches past the last element reads zeros and writes nothing there.
@@ -103,6 +127,10 @@ fn what_strides_do_not_describe_is_refused() {
             "`squeeze` of mode 0 of `x`, which is not one of several with one element",
         ),
         ("let from = x.squeeze(3);", "a view of `x` of rank 3 has no such mode"),
+        (
+            "let from = x.reshape([1, A, 1, B, C, 1]); let mut other = y.reshape([1, A, 1, B, C, 1]); other.copy_from(&from);",
+            "an operation on a view of 6 modes; at most 5 are possible",
+        ),
         ("let from = x.vectorize([1, 1, 2]).reshape([A, B * C]);", "`reshape` of vectors of `x`"),
         ("let from = x.flatten();", "`x.reshape([M * N])`"),
     ] {

@@ -45,7 +45,7 @@ const SYNONYMS: [(&str, &str); 36] = [
 ];
 
 /// What is said otherwise here, of words that are no member's: in lower case with `_`, without `__` in front.
-const ADVICE: [(&[&str], &str); 38] = [
+const ADVICE: [(&[&str], &str); 39] = [
     (&["get", "load", "read", "ldg", "at", "item"], "an element is read as `x[[i, j]]`"),
     (&["store", "set", "write", "put"], "an element is written as `x[[i, j]] = value;`"),
     (

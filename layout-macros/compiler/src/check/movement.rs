@@ -111,7 +111,16 @@ impl Lower {
         let extents: Option<Vec<i64>> = view.modes.iter().map(|mode| mode.extent.as_constant()).collect();
         match extents {
             Some(extents) if extents.len() <= COUNTERS.len() => Ok(extents),
-            _ => self.fail(
+            Some(extents) => self.fail(
+                origin,
+                format!(
+                    "an operation on a view of {} modes; at most {} are possible",
+                    extents.len(),
+                    COUNTERS.len()
+                ),
+                "merge modes by `reshape`, or take `squeeze` of those with one element",
+            ),
+            None => self.fail(
                 origin,
                 "an operation on a view whose extents are not known at compile time",
                 "take a `tile` first",

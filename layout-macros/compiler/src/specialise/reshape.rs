@@ -5,7 +5,7 @@
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome};
-use crate::index::{Index, IndexOverflow};
+use crate::index::{Atom, Index, IndexOverflow};
 use crate::origin::Origin;
 use crate::view::{Bound, Mode, View};
 use std::ops::Range;
@@ -184,6 +184,14 @@ impl Evaluator<'_> {
         Ok(StaticValue::View(view.permute(&order)))
     }
 
+    /// An extent over the integers: one that leaves 64 bits is that of a view without elements.
+    fn unwrapped(&self, extent: &Index) -> Index {
+        match extent.as_atom().map(|id| self.tables.atoms.atom(id)) {
+            Some(Atom::Wrapped { index, .. }) => index.as_ref().clone(),
+            _ => extent.clone(),
+        }
+    }
+
     pub(super) fn reshaped(&mut self, mut values: Vec<StaticValue>, origin: Origin) -> Outcome<StaticValue> {
         let parts = match values.remove(1) {
             StaticValue::Array(parts) | StaticValue::Tuple(parts) => parts,
@@ -194,7 +202,8 @@ impl Evaluator<'_> {
         };
         let mut extents = Vec::new();
         for part in parts {
-            extents.push(self.expect_index(part, origin)?);
+            let extent = self.expect_index(part, origin)?;
+            extents.push(self.unwrapped(&extent));
         }
         let view = self.view(values.remove(0), "reshape", origin)?;
         let name = self.tables.place(view.place).name.clone();
@@ -205,7 +214,7 @@ impl Evaluator<'_> {
         if extents.is_empty() {
             return self.fail(origin, format!("`reshape` of `{name}` to no modes"));
         }
-        let old: Vec<Index> = view.modes.iter().map(|mode| mode.extent.clone()).collect();
+        let old: Vec<Index> = view.modes.iter().map(|mode| self.unwrapped(&mode.extent)).collect();
         let Some(groups) = self.index(origin, groups(&old, &extents))? else {
             let count = |extents: &[Index]| suffix_products(extents).ok()?.first()?.as_constant();
             let numbers = count(&old).zip(count(&extents)).map(|(old, new)| format!(": {old} to {new}"));
