@@ -4,7 +4,7 @@ use crate::generate::{Family, plain_tree, tree};
 use crate::host;
 use crate::interpret::{Outcome, Stuck, interpret};
 use crate::reduce::reduce;
-use crate::tree::{Kernel, TensorLayout};
+use crate::tree::{Extent, Kernel, TensorLayout};
 use crate::types::Type;
 use crate::value::Value;
 use crate::{plain, print};
@@ -153,17 +153,25 @@ pub(crate) struct Compiled {
     pub checked: Checked,
 }
 
-/// The kernel of a seed; another one where an access of it is outside in every launch.
-fn inside(family: Family, seed: u64) -> Kernel {
-    let mut others = (0..16).map(|again| tree(family, seed ^ again << 48));
-    let inside = others.find(|kernel| !(Trial { kernel: kernel.clone() }).is_outside());
-    inside.unwrap_or_else(|| tree(family, seed))
+/// The kernel of a seed. Where an access of it is outside of an extent that the build has, all extents are the launch's: there it is masked.
+fn of_launch(family: Family, seed: u64) -> Kernel {
+    let mut kernel = tree(family, seed);
+    if (Trial { kernel: kernel.clone() }).is_outside() {
+        kernel.dims.iter_mut().for_each(|(_, bound)| *bound = false);
+        for extent in kernel.tensors.iter_mut().flat_map(|tensor| &mut tensor.extents) {
+            if let Extent::Static(size) = *extent {
+                *extent = Extent::Dim(kernel.dims.len());
+                kernel.dims.push((size, false));
+            }
+        }
+    }
+    kernel
 }
 
 impl Trial {
     /// The kernel of a seed.
     pub fn new(family: Family, seed: u64) -> Trial {
-        Trial { kernel: inside(family, seed) }
+        Trial { kernel: of_launch(family, seed) }
     }
 
     /// Whether an access is outside of an extent that the build has: an error of the build, where others are masked.
@@ -181,7 +189,7 @@ impl Trial {
 
     /// The same kernel in words that a GPU computes bit for bit as the simulator does: its products are not contracted.
     pub fn opaque(family: Family, seed: u64) -> Trial {
-        let mut kernel = inside(family, seed);
+        let mut kernel = of_launch(family, seed);
         kernel.opaque = true;
         kernel.scalars.extend([Type::F32, Type::F64].map(|ty| (ty, Value::Float(-0.0))));
         Trial { kernel }
