@@ -2,8 +2,9 @@
 //!
 //! Law: a view in other modes has the elements that row-major order gives, and the masks that its own modes would have.
 
-use super::{Given, launch, wrong};
+use super::{Given, bound, launch, wrong};
 use layout_compiler::{Promises, compile, emit};
+use layout_simulator::{FindingKind, Options, SimulatorArgument, simulate};
 
 /// A kernel of one thread that copies `from`, a view of `x`, to `y`, element by element.
 fn copied(extents: &str, body: &str) -> String {
@@ -136,6 +137,42 @@ fn what_strides_do_not_describe_is_refused() {
     ] {
         let found = wrong(&copied("A, B, C", body));
         assert!(found.iter().any(|error| error.contains(message)), "{body}: {found:#?}");
+    }
+}
+
+/// A mode that a tile covers whole has its edge after `reshape`, too, and so has a mode of one element.
+#[test]
+fn what_is_beyond_the_new_modes_is_found() {
+    for body in [
+        "let v = x.reshape([8, 8]);  y[[0]] = v[[k, 0]];",
+        "let v = x.tile([4, 16], [0, 0]).reshape([64]); y[[0]] = v[[8 * k]];",
+        "let v = x.tile([4, 16], [0, 0]).reshape([8, 8]); y[[0]] = v[[k, 1]];",
+        "let v = x.reshape([4, 1, 16]); y[[0]] = v[[0, k - 7, 0]];",
+        "let v = x.tile([1, 16], [3, 0]).reshape([16, 1]); y[[0]] = v[[0, k - 7]];",
+        "let v = x.tile([4, 16], [0, 0]).reshape([1, 64]); y[[0]] = v[[k - 7, 0]];",
+    ] {
+        let text = format!(
+            "#[tiled_kernel(block = [1], grid = [1])]
+fn line(x: &LayoutTensor<i32, RowMajor<4, 16>>, y: &mut LayoutTensor<i32, RowMajor<1>>, k: usize) {{ {body} }}"
+        );
+        let kernel = layout_text::kernel(&text).unwrap_or_else(|errors| panic!("{errors:#?}"));
+        for (aligned, k) in [(true, 8), (false, 8), (true, 7)] {
+            let promises = Promises { narrow: true, aligned, variant_if: None };
+            let checked = compile(&kernel, &kernel.parameter_sets().remove(0), promises);
+            let checked = checked.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+            let given =
+                [Given::new("i32", &[4, 16], bytes(0..64), false), Given::new("i32", &[1], vec![0; 4], true)];
+            let bound = bound(&checked, &given, &[(None, k)]).expect("a launch");
+            let [x, mut y] = given.map(|tensor| tensor.bytes);
+            let mut arguments = [
+                SimulatorArgument::Read(&x),
+                SimulatorArgument::Write(&mut y),
+                SimulatorArgument::Index(k as i64),
+            ];
+            let report = simulate(&checked, &bound, &mut arguments, &Options::default()).expect("a run");
+            let found = report.findings.iter().any(|finding| finding.kind == FindingKind::OutOfBounds);
+            assert_eq!(found, k == 8, "{text}: {:#?}", report.findings);
+        }
     }
 }
 

@@ -272,9 +272,7 @@ impl Evaluator<'_> {
         }
         let loops = std::mem::take(&mut self.loops);
         self.rounds += loops;
-        let reach = self.reach.clone();
-        let result = self.block(&function.body);
-        self.reach = reach;
+        let result = self.apart(|this| this.block(&function.body));
         self.rounds -= loops;
         self.loops = loops;
         self.calls -= 1;

@@ -28,21 +28,28 @@ impl Evaluator<'_> {
         self.calls > 0 || !self.reach.rounds.is_empty()
     }
 
-    /// Evaluates what a condition of the run may leave out.
-    pub(super) fn sometimes<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+    /// Evaluates code whose conditions end with it.
+    pub(super) fn apart<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.reach.clone();
-        self.reach.conditions += u32::from(self.repeats());
         let value = body(self);
         self.reach = before;
         value
     }
 
+    /// Evaluates what a condition of the run may leave out.
+    pub(super) fn sometimes<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        self.apart(|this| {
+            this.reach.conditions += u32::from(this.repeats());
+            body(this)
+        })
+    }
+
     /// Evaluates what never runs.
     pub(super) fn never<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
-        let before = std::mem::replace(&mut self.reach.never, true);
-        let value = body(self);
-        self.reach.never = before;
-        value
+        self.apart(|this| {
+            this.reach.never = true;
+            body(this)
+        })
     }
 
     /// Evaluates a loop's body, which runs for each value of `var`, or as often as the run decides.
@@ -55,13 +62,10 @@ impl Evaluator<'_> {
         match count {
             Some(0) => self.never(body),
             None => self.sometimes(body),
-            Some(_) => {
-                let before = self.reach.clone();
-                self.reach.rounds.push(var);
-                let value = body(self);
-                self.reach = before;
-                value
-            }
+            Some(_) => self.apart(|this| {
+                this.reach.rounds.push(var);
+                body(this)
+            }),
         }
     }
 

@@ -64,7 +64,11 @@ impl View {
 
     /// The modes of a group as one; the number of the mode whose elements do not follow those of the next one, otherwise.
     fn merged(&self, group: Range<usize>, linear: &[Bound]) -> Fallible<Result<Merged, usize>> {
-        let bounded = group.clone().any(|mode| self.modes[mode].bounded);
+        // A mode that a tile covers whole has its edge, though no coordinate of the tile is beyond it.
+        let has_edge = |mode: usize| {
+            self.modes[mode].bounded || self.bounds.iter().any(|bound| self.is_own(bound, mode))
+        };
+        let bounded = group.is_empty() || group.clone().any(has_edge);
         let mut merged: Option<Merged> = None;
         for mode in group.rev().filter(|mode| self.modes[*mode].extent.as_constant() != Some(1)) {
             let Mode { extent, stride, .. } = &self.modes[mode];
@@ -86,12 +90,12 @@ impl View {
                 }
             });
         }
-        let zeros = || vec![Index::constant(0); linear.len()];
+        // Of one element, wherever its coordinates are.
         Ok(Ok(merged.unwrap_or_else(|| Merged {
             stride: Index::constant(0),
-            steps: zeros(),
+            steps: vec![Index::constant(0); linear.len()],
             extent: Index::constant(1),
-            bounded: false,
+            bounded,
         })))
     }
 

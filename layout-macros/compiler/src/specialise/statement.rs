@@ -612,12 +612,7 @@ impl Evaluator<'_> {
             Ok(Err(value)) => self.under(value, true, |this| this.round(body)),
             Ok(Ok(false)) => self.never(|this| this.round(body)),
             // What a `break` leaves out is left out of this loop alone.
-            _ => {
-                let reach = self.reach.clone();
-                let round = self.round(body);
-                self.reach = reach;
-                round
-            }
+            _ => self.apart(|this| this.round(body)),
         };
         self.heads.pop();
         self.loops -= 1;
