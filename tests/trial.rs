@@ -368,7 +368,7 @@ fn a_way_out_is_of_what_is_there() {
         ("let v = last ** 2.0;", "in front of a number", "`x.powf(0.5)`"),
         ("printf(i);", "there is no function `printf`", "println!"),
         ("let v = np.exp(last);", "cannot find `np`", "belongs to a module"),
-        ("let v = last.warp_reduce();", "there is no method `warp_reduce`", "warp_sum(x)"),
+        ("let v = last.warp_reduce();", "there is no method `warp_reduce`", "`x.warp_sum()`"),
         ("c.copy_from(x);", "`c` has extents (M, N) and `x` has (M, K)", "the same tile"),
     ]);
 }

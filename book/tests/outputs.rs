@@ -15,10 +15,15 @@ use layout_workbench::exercises::{self, Verdict, check};
 use layout_workbench::{Given, Tensor, data, read};
 use std::fmt::Write;
 
+/// Whether files are written.
+pub fn writes() -> bool {
+    std::env::var("BOOK").as_deref() == Ok("write")
+}
+
 /// Compares a file of the book, or writes it.
 pub fn same(folder: &str, name: &str, found: &str) {
     let file = root().join("book/src").join(folder).join(name);
-    if std::env::var("BOOK").as_deref() == Ok("write") {
+    if writes() {
         std::fs::create_dir_all(root().join("book/src").join(folder)).expect("a folder");
         std::fs::write(&file, found).expect("a file");
     }

@@ -1,6 +1,6 @@
 //! How far a launch is, for programs whose users wait for it.
 //!
-//! Law: nothing is reported of a launch that is done within a minute, and of any other once, after five seconds. Launches whose
+//! Law: a launch is reported once, as soon as it has run for five seconds and is about to take a minute more. Launches whose
 //! blocks wait for each other are not reported: they run together.
 
 use std::sync::OnceLock;
@@ -46,7 +46,12 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new() -> Clock {
-        Clock { start: Instant::now(), reported: AtomicBool::new(HOOK.get().is_none()) }
+        Clock::since(Instant::now())
+    }
+
+    /// The clock of a launch that began then.
+    pub(crate) fn since(start: Instant) -> Clock {
+        Clock { start, reported: AtomicBool::new(HOOK.get().is_none()) }
     }
 
     /// Some blocks of a launch are done.
@@ -55,11 +60,9 @@ impl Clock {
             return;
         }
         let elapsed = self.start.elapsed();
-        if elapsed < PATIENCE || self.reported.swap(true, Relaxed) {
-            return;
-        }
         let progress = Progress { kernel, done, blocks, elapsed };
-        if let Some(hook) = HOOK.get().filter(|_| progress.remaining() >= Duration::from_secs(60)) {
+        let is_slow = elapsed >= PATIENCE && progress.remaining() >= Duration::from_secs(60);
+        if let Some(hook) = HOOK.get().filter(|_| is_slow && !self.reported.swap(true, Relaxed)) {
             hook(&progress);
         }
     }

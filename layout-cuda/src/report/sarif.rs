@@ -43,7 +43,7 @@ fn help(kind: FindingKind) -> (String, String) {
     let (chapter, section) = match kind {
         Kind::OutOfBounds => ("Finding bugs", "Beyond the end"),
         Kind::AssertionFailed | Kind::FalseAssumption => ("Finding bugs", "Printing and asserting"),
-        Kind::Uninitialised | Kind::Unwritten | Kind::Unset => ("Finding bugs", "Memory that nobody wrote"),
+        Kind::Uninitialised | Kind::Unwritten | Kind::Unset => ("Finding bugs", "Uninitialised memory"),
         Kind::WriteWriteRace
         | Kind::EqualWrites
         | Kind::ReadWriteRace

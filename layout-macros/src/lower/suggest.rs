@@ -5,7 +5,7 @@
 use layout_compiler::intrinsic::{Form, Intrinsic};
 
 /// CUDA's and others' names, without `__` and a final `f`, in lower case with `_`; and ours.
-const SYNONYMS: [(&str, &str); 36] = [
+const SYNONYMS: &[(&str, &str)] = &[
     ("syncthreads", "barrier"),
     ("sync_threads", "barrier"),
     ("syncwarp", "sync_warp"),
@@ -45,7 +45,7 @@ const SYNONYMS: [(&str, &str); 36] = [
 ];
 
 /// What is said otherwise here, of words that are no member's: in lower case with `_`, without `__` in front.
-const ADVICE: [(&[&str], &str); 39] = [
+const ADVICE: &[(&[&str], &str)] = &[
     (&["get", "load", "read", "ldg", "at", "item"], "an element is read as `x[[i, j]]`"),
     (&["store", "set", "write", "put"], "an element is written as `x[[i, j]] = value;`"),
     (
@@ -121,8 +121,8 @@ const ADVICE: [(&[&str], &str); 39] = [
         "a kernel prints by `println!(\"{i}: {}\", x[[i]])`; results are written to a `&mut` tensor",
     ),
     (
-        &["warp_reduce", "block_reduce", "reduce", "reduce_sum", "block_sum", "simd_sum"],
-        "a sum over the lanes of a warp is `warp_sum(x)`; over a block the warps' sums meet in `shared::<f32>(row_major([32]))`",
+        &["warp_reduce", "block_reduce", "reduce", "reduce_sum", "simd_sum"],
+        "a sum over a warp is `x.warp_sum()`, over a block `x.block_sum()`; so are maxima and minima",
     ),
     (
         &["stack_allocation", "tb", "alloc"],
@@ -175,7 +175,7 @@ const ADVICE: [(&[&str], &str); 39] = [
 ];
 
 /// The same of constants, which are alone.
-const CONSTANTS: [(&[&str], &str); 8] = [
+const CONSTANTS: &[(&[&str], &str)] = &[
     (
         &["math", "np", "numpy", "torch", "tl", "cuda", "gpu", "jnp", "cub", "libdevice"],
         "no word of a kernel belongs to a module: `x.exp()`, `a.max(b)`, `barrier()`; `layout_cuda::lang` lists them",
@@ -203,12 +203,12 @@ const CONSTANTS: [(&[&str], &str); 8] = [
 
 /// What to write instead of a name that is no member's and no other name's, called or a field.
 pub fn advice(text: &str) -> Option<&'static str> {
-    said(text, &ADVICE)
+    said(text, ADVICE)
 }
 
 /// The same of a name that is alone.
 pub fn constant(text: &str) -> Option<&'static str> {
-    said(text, &CONSTANTS)
+    said(text, CONSTANTS)
 }
 
 fn said(text: &str, table: &[(&[&str], &'static str)]) -> Option<&'static str> {

@@ -8,5 +8,6 @@ mod clocks;
 mod control;
 mod findings;
 mod matmul;
+mod progress;
 mod random;
 mod reference;
