@@ -183,6 +183,14 @@ fn elements_that_are_nowhere() {
             "let t = x.tile([4, 8], [2, 0]); y[[0]] = t[[0, 0]];",
             "tile 2 in mode 0 of `x`, whose extent there is 8\n  = help: with elements: tiles 0 to 1",
         ),
+        // Of an extent that only the launch has.
+        (
+            "y[[N]] = 1.0;",
+            "an element at `N` or beyond it, in mode 0 of `y`, whose extent there is `N`\n  = help: the coordinates are 0 to `N` - 1",
+        ),
+        ("y[[N + i]] = 1.0;", "an element at `N` or beyond it"),
+        ("y[[N + i - 32]] = 1.0;", ""),
+        ("for r in 0..k { y[[N - 1 + r]] = 1.0; }", ""),
         // The part of a tile beyond the tensor is masked.
         ("let t = x.tile([5, 8], [1, 0]); y[[0]] = t[[4, 0]];", ""),
         ("let t = x.window([3, 3], [-2, 7]); y[[0]] = t[[0, 0]];", ""),

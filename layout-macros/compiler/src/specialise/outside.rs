@@ -1,6 +1,6 @@
 //! Accesses and views that are outside in every launch: errors of the build, as rustc's of an array.
 //!
-//! Law: a coordinate is refused where the extent is a number and some round of the loops with known rounds gives no value
+//! Law: a coordinate is refused where it is the extent or more in every launch, or where the extent is a number and some round of the loops with known rounds gives no value
 //! inside; a number written as a coordinate under any condition, a computed one where no condition of the run inside of the loop
 //! or the function can leave that value out. The part of a tile that overhangs its tensor is masked, never refused.
 
@@ -122,6 +122,9 @@ impl Evaluator<'_> {
         let name = place.name.clone();
         for (mode, (own, at)) in view.modes.iter().zip(coordinates).enumerate() {
             let Some(extent) = own.extent.as_constant().map(|extent| extent.saturating_mul(own.lanes)) else {
+                if own.lanes == 1 {
+                    self.not_at_extent((&name, mode), at, &own.extent, origin)?;
+                }
                 continue;
             };
             let number = written.get(mode).is_some_and(|id| self.is_written(*id));
@@ -139,6 +142,32 @@ impl Evaluator<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a coordinate that is the extent or more, whatever number the extent is.
+    fn not_at_extent(
+        &mut self,
+        (name, mode): (&str, usize),
+        at: &Index,
+        extent: &Index,
+        origin: Origin,
+    ) -> Outcome<()> {
+        let beyond = at.sub(extent).is_ok_and(|rest| self.outside(&rest, (i64::MIN, 0)).is_some());
+        if !beyond || self.reach.conditions > 0 {
+            return Ok(());
+        }
+        let dim = extent.as_atom().and_then(|id| match self.tables.atoms.atom(id) {
+            Atom::Dim { dim, .. } => self.kernel.dims.get(*dim as usize),
+            _ => None,
+        });
+        let dim = dim.map_or("the extent".to_owned(), |dim| format!("`{dim}`"));
+        self.fail_help(
+            origin,
+            format!(
+                "an element at {dim} or beyond it, in mode {mode} of `{name}`, whose extent there is {dim}"
+            ),
+            format!("the coordinates are 0 to {dim} - 1"),
+        )
     }
 
     /// Refuses a tile, a window or a slice without an element: number `coordinates` of those that begin every `steps` elements and

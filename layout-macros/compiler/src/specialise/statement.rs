@@ -90,7 +90,8 @@ impl Evaluator<'_> {
                 if let (Pattern::Local(local), Annotation::Type(TypeRef::Isize)) = (pattern, ty) {
                     self.declared_signed.insert(*local);
                 }
-                let datum = self.expr(*value).and_then(|datum| self.ascribe(datum, ty, origin));
+                let of_value = self.origin(*value);
+                let datum = self.expr(*value).and_then(|datum| self.ascribe(datum, ty, of_value));
                 let datum = match datum {
                     Ok(datum) if *constant => self.require_constant(datum, origin),
                     other => other,
