@@ -92,6 +92,35 @@ fn kept<const K: usize>(x: &LayoutTensor<f32, RowMajor<K>>, y: &mut LayoutTensor
     }
 }
 
+/// Exact arithmetic of `f32` that takes a branch, each line once; what is short, of another type or promised away is not there.
+#[test]
+fn arithmetic_with_a_branch_has_a_shorter_form() {
+    let of = |attribute: &str, body: &str| -> Vec<(u32, String)> {
+        let text = format!(
+            "#[tiled_kernel(block = [32], grid = [1]{attribute})]
+fn line(x: &mut LayoutTensor<f32, RowMajor<32>>, y: &mut LayoutTensor<f64, RowMajor<32>>, n: u32) {{
+    let i = thread_idx.x;
+    {body}
+}}"
+        );
+        let arithmetic = explained(&text, Promises::USUAL).arithmetic;
+        arithmetic.into_iter().map(|one| (one.position.line, one.what)).collect()
+    };
+    let quotient = "`/` of f32 is correctly rounded: ten instructions and a branch";
+    assert_eq!(of("", "x[[i]] = x[[i]] / x[[0]] + 1.0 / x[[1]];"), [(4, quotient.to_owned())]);
+    assert_eq!(of("", "x[[i]] /= 3.0;"), [(4, quotient.to_owned())]);
+    let root = "`sqrt` of f32 is correctly rounded: eight instructions and a branch";
+    assert_eq!(of("", "x[[i]] = x[[i]].sqrt();"), [(4, root.to_owned())]);
+    assert_eq!(of("", "x[[i]] = x[[i]].sin().recip();").len(), 2);
+    for (attribute, body) in [
+        ("", "x[[i]] = x[[i]] / 8.0 + x[[i]].div_approx(x[[0]]) + x[[i]].sqrt_approx();"),
+        ("", "y[[i]] = y[[i]] / y[[0]] + y[[i]].sqrt(); x[[i]] = (n / 3) as f32;"),
+        (", fast_math = true", "x[[i]] = x[[i]] / x[[0]] + x[[i]].sqrt();"),
+    ] {
+        assert!(of(attribute, body).is_empty(), "{body}");
+    }
+}
+
 #[test]
 fn what_is_whole_lost_nothing() {
     for entries in [

@@ -54,7 +54,7 @@ impl<'a> Emitter<'a> {
     pub(super) fn new(checked: &'a Checked) -> Emitter<'a> {
         let mut words = BTreeSet::new();
         walk::statements(&checked.body, &mut |part| {
-            if let Part::Word(word) = part {
+            if let Part::Word(word, _) = part {
                 words.insert(word);
             }
         });
@@ -110,7 +110,10 @@ impl<'a> Emitter<'a> {
     /// The name of a place.
     pub(super) fn place(&self, place: PlaceId) -> Expression {
         match self.tables.place(place).space {
-            Space::Global(number) => self.name(Name::Argument(number)),
+            Space::Global(number) => match self.tables.memory(place) == place {
+                true => self.name(Name::Argument(number)),
+                false => self.name(Name::Place(place)),
+            },
             Space::Shared { .. } | Space::Local => self.name(Name::Place(place)),
             Space::Remote { of, rank } => {
                 let arguments = vec![self.place(of), self.name(Name::Variable(rank))];

@@ -14,7 +14,7 @@ use crate::elem::{Constant, Elem, Format};
 use crate::index::{Index, VarId};
 use crate::ir::{BinaryOp, UnaryOp};
 use crate::math::{Math, Spelling, Type};
-use crate::program::{Access, Comparison, Value, VariableKind};
+use crate::program::{Access, Comparison, Value};
 
 impl Emitter<'_> {
     /// A value.
@@ -49,33 +49,11 @@ impl Emitter<'_> {
 
     /// The type of a value.
     pub(super) fn elem(&self, value: &Value<Access>) -> Elem {
-        match value {
-            Value::Constant(constant) => constant.elem,
-            Value::Argument(_, elem) | Value::Index(_, elem) | Value::Cast(elem, _) => *elem,
-            Value::Variable(variable) => self.variable_elem(*variable),
-            Value::Compare(_) => Elem::Bool,
-            Value::Load(access) => self.tables.place(access.place).elem,
-            Value::Unary(_, operand) => self.elem(operand),
-            Value::Binary(op, left, _) => {
-                if is_condition(*op) {
-                    Elem::Bool
-                } else {
-                    self.elem(left)
-                }
-            }
-            Value::Math(function, arguments) => {
-                function.result().of(arguments.first().map_or(Elem::F32, |first| self.elem(first)))
-            }
-            Value::Select(_, then, _) => self.elem(then),
-        }
+        self.tables.elem(value)
     }
 
     pub(super) fn variable_elem(&self, variable: VarId) -> Elem {
-        match self.tables.variable(variable).kind {
-            VariableKind::Elem(elem) => elem,
-            VariableKind::Index(width) => width.elem(),
-            VariableKind::Pointer(place) => self.tables.place(place).elem,
-        }
+        self.tables.variable_elem(variable)
     }
 
     /// A comparison of indices.

@@ -4,6 +4,7 @@
 //! Law: an explanation is made from [`Checked`] alone, as the CUDA text is. So it describes the code, and `deny` in
 //! the attribute refuses with the same words.
 
+mod arithmetic;
 mod walk;
 mod words;
 
@@ -37,6 +38,8 @@ pub struct Explanation {
     pub grid: Option<[String; 3]>,
     /// The accesses, in the order of the kernel's lines; those of one line that are alike are one.
     pub accesses: Vec<Explained>,
+    /// Arithmetic of floats that takes a branch, where a shorter form is less exact; each line once.
+    pub arithmetic: Vec<Costly>,
 }
 
 /// An access of a variant.
@@ -78,6 +81,29 @@ impl Explained {
             && self.tensor == other.tensor
             && lost(self) == lost(other)
     }
+}
+
+/// Arithmetic that takes a branch.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, Promises, compile, explain};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn shared_out(x: &mut LayoutTensor<f32, RowMajor<32>>, parts: f32) {
+///     x[[thread_idx.x]] = x[[thread_idx.x]] / parts;
+/// }
+/// let explanation = explain(&compile(&shared_out::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?);
+/// assert!(explanation.arithmetic[0].what.starts_with("`/` of f32"), "{explanation}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Costly {
+    /// Where in the kernel's Rust file.
+    pub position: Position,
+    /// What it is, and what it costs.
+    pub what: String,
+    /// The shorter form, and its error.
+    pub help: String,
 }
 
 /// What an access lost, and why.
@@ -149,7 +175,8 @@ pub fn explain(checked: &Checked) -> Explanation {
     accesses.sort_by_key(|access| access.position);
     let grid = checked.plan().grid.as_ref();
     let grid = grid.map(|grid| grid.each_ref().map(|blocks| words.blocks(blocks)));
-    Explanation { entry: checked.entry().to_owned(), block: checked.plan().block, grid, accesses }
+    let arithmetic = arithmetic::costly(checked);
+    Explanation { entry: checked.entry().to_owned(), block: checked.plan().block, grid, accesses, arithmetic }
 }
 
 /// What an access lost. A condition on shared memory is not counted as a mask: it comes from the kernel's own shape.
@@ -231,6 +258,11 @@ impl fmt::Display for Explanation {
                 writeln!(f, "            {what}: {reason}")?;
                 writeln!(f, "            = help: {help}")?;
             }
+        }
+        for Costly { position, what, help } in &self.arithmetic {
+            let at = format!("{}:{}", position.line, position.column);
+            writeln!(f, "  {at:>8}  {what}")?;
+            writeln!(f, "            = help: {help}")?;
         }
         Ok(())
     }

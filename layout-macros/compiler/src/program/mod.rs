@@ -58,7 +58,9 @@ pub use value::*;
 pub use walk::Part;
 pub use wgmma::*;
 
+use super::elem::Elem;
 use super::index::{Atoms, VarId};
+use super::ir::BinaryOp;
 use super::origin::Position;
 
 /// What both levels hold besides statements.
@@ -82,5 +84,48 @@ impl Tables {
     /// The place of an id.
     pub fn place(&self, id: PlaceId) -> &Place {
         &self.places[id.0 as usize]
+    }
+
+    /// The type of a value.
+    pub fn elem(&self, value: &Value<Access>) -> Elem {
+        match value {
+            Value::Constant(constant) => constant.elem,
+            Value::Argument(_, elem) | Value::Index(_, elem) | Value::Cast(elem, _) => *elem,
+            Value::Variable(variable) => self.variable_elem(*variable),
+            Value::Compare(_) => Elem::Bool,
+            Value::Load(access) => self.place(access.place).elem,
+            Value::Unary(_, operand) => self.elem(operand),
+            Value::Binary(op, ..) if op.is_comparison() || matches!(op, BinaryOp::And | BinaryOp::Or) => {
+                Elem::Bool
+            }
+            Value::Binary(_, left, _) => self.elem(left),
+            Value::Math(function, arguments) => {
+                function.result().of(arguments.first().map_or(Elem::F32, |first| self.elem(first)))
+            }
+            Value::Select(_, then, _) => self.elem(then),
+        }
+    }
+
+    /// The type of a variable; of a pointer its elements'.
+    pub fn variable_elem(&self, variable: VarId) -> Elem {
+        match self.variable(variable).kind {
+            VariableKind::Elem(elem) => elem,
+            VariableKind::Index(width) => width.elem(),
+            VariableKind::Pointer(place) => self.place(place).elem,
+        }
+    }
+
+    /// The first place of the same memory: an argument or an allocation that is also read as another type is several places.
+    /// Allocations of branches that exclude each other may overlap; they are not one.
+    pub fn memory(&self, id: PlaceId) -> PlaceId {
+        let own = self.place(id);
+        let first = match own.space {
+            Space::Global(_) => self.places.iter().position(|place| place.space == own.space),
+            Space::Shared { .. } => {
+                self.places.iter().position(|place| place.space == own.space && place.origin == own.origin)
+            }
+            Space::Remote { .. } | Space::Local => None,
+        };
+        first.map_or(id, |first| PlaceId(first as u32))
     }
 }

@@ -86,7 +86,7 @@ impl Uses {
                 self.asserts |= matches!(statement.kind, StatementKind::Assert { debug: false, .. });
             }
             Part::Compare(_) => {}
-            Part::Hint(_) | Part::Assigned(_) | Part::Declared(_) | Part::Word(_) => {}
+            Part::Hint(_) | Part::Assigned(_) | Part::Declared(_) | Part::Word(..) | Part::Quotient(..) => {}
         }
     }
 

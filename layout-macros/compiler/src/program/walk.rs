@@ -7,6 +7,7 @@ use super::{
     Access, BarrierAt, Comparison, Hint, Operation, Pad, PlaceId, Signal, Statement, StatementKind, Value,
 };
 use crate::index::{Index, VarId};
+use crate::ir::BinaryOp;
 use crate::math::Math;
 use std::collections::BTreeSet;
 
@@ -39,8 +40,10 @@ pub enum Part<'a> {
     Assigned(VarId),
     /// A variable that is declared.
     Declared(VarId),
-    /// An elementwise word.
-    Word(Math),
+    /// An elementwise word, and what it takes.
+    Word(Math, &'a [Value<Access>]),
+    /// A quotient: what is divided, and by what.
+    Quotient(&'a Value<Access>, &'a Value<Access>),
 }
 
 /// Every part of the statements, nested ones included; what an assignment reads comes before what it writes.
@@ -140,12 +143,15 @@ pub fn value<'a>(one: &'a Value<Access>, see: &mut impl FnMut(Part<'a>)) {
             see(Part::Read(source));
         }
         Value::Unary(_, operand) | Value::Cast(_, operand) => value(operand, see),
-        Value::Binary(_, left, right) => {
+        Value::Binary(op, left, right) => {
+            if *op == BinaryOp::Div {
+                see(Part::Quotient(left, right));
+            }
             value(left, see);
             value(right, see);
         }
         Value::Math(word, arguments) => {
-            see(Part::Word(*word));
+            see(Part::Word(*word, arguments));
             arguments.iter().for_each(|argument| value(argument, see));
         }
         Value::Select(condition, then, otherwise) => {
