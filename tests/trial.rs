@@ -5,6 +5,7 @@
 //! simulator computed wrongly or accused. Kernels are texts here, for every variant.
 
 mod assume;
+mod bitcast;
 mod fragments;
 mod modes;
 mod narrow;

@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome, Run, around, around_tile};
 use crate::support::data::{Operand, floats, untouched};
-use layout_cuda::{Element, Error, ParamValue, tiled_kernel};
+use layout_cuda::{Element, Error, ParamValue, bf16, tiled_kernel};
 
 /// Rows that are further apart than they are long.
 #[tiled_kernel(block = [32, 4], grid = [N.div_ceil(32), M.div_ceil(4)])]
@@ -39,6 +39,32 @@ pub fn heads_first<const L: usize, const M: usize, const N: usize>(
     if i < L * M * N {
         let own = a.permute([0, 2, 1]).tile([1, 1, 1], [i / M / N, i / M % N, i % M]);
         flat[[i]] = own.squeeze(0).squeeze(0)[[0]];
+    }
+}
+
+/// Pairs of `bf16` without their signs as words, kept as words and read as `bf16`; where rows are pairs.
+#[tiled_kernel(block = [32], grid = [M, N.div_ceil(64)])]
+pub fn magnitudes<const M: usize, const N: usize>(
+    a: &LayoutTensor<bf16, RowMajor<M, N>>,
+    b: &mut LayoutTensor<f32, RowMajor<M, N>>,
+) {
+    let mut held = shared::<u32>(row_major([32]));
+    let (i, first, t) = (block_idx.x, block_idx.y * 64, thread_idx.x);
+    if N % 2 == 0 {
+        let pairs = a.bitcast::<u32>();
+        if first / 2 + t < N / 2 {
+            held[[t]] = pairs[[i, first / 2 + t]] & 0x7fff_7fff;
+        }
+    } else {
+        let mut halves = held.bitcast::<bf16>();
+        for k in (t..64.min(N - first)).step_by(32) {
+            halves[[k]] = a[[i, first + k]].abs();
+        }
+    }
+    barrier();
+    let halves = held.bitcast::<bf16>();
+    for k in (t..64.min(N - first)).step_by(32) {
+        b[[i, first + k]] = halves[[k]].cast::<f32>();
     }
 }
 
@@ -181,6 +207,18 @@ pub fn cases() -> Vec<Case> {
             let turned = (0..l * m * n).map(|i| values[(i / m / n.max(1) * m + i % m) * n + i / m % n]);
             Ok(Outcome::exact(b.read()?, turned))
         }),
+        Case::new(
+            &magnitudes::DEFINITION,
+            vec![[3, 64, 0], [2, 130, 0], [1, 65, 0], [2, 1, 0], [1, 2, 0]],
+            |run| {
+                let [m, n, _] = run.size;
+                let values: Vec<bf16> = floats(m * n, 12).into_iter().map(bf16::from_f32).collect();
+                let a = run.tensor(&values, [m, n])?;
+                let mut b = run.output::<f32, 2>([m, n])?;
+                magnitudes::launch_with(run.config(), &run.stream(), &a.view()?, &mut b.view_mut()?)?;
+                Ok(Outcome::exact(b.read()?, values.iter().map(|value| value.to_f32().abs())))
+            },
+        ),
         Case::new(&halve_along::DEFINITION, around_tile([4, 4, 4]), |run| {
             let [l, m, n] = run.size;
             let values = floats(l * m * n, 9);

@@ -259,6 +259,33 @@ pub trait Tensor {
         device_only()
     }
 
+    /// The same bytes as elements of another type, in the machine's order, which is little-endian: 4 bytes as a word, two `bf16`
+    /// as a `u32`, an `f32` as its bits.
+    ///
+    /// Of a wider type the contiguous extent, every stride and the first element are multiples of the ratio, by `require` or
+    /// `variant_if`; a launch checks the address. Both views are of one memory: what is stored through one is read through the
+    /// other. Registers and `bool` have no second type. In a text it is a `reinterpret_cast` of the pointer.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1], require(N % 4 == 0))]
+    /// fn swap<const N: usize>(x: &LayoutTensor<u8, RowMajor<N>>, y: &mut LayoutTensor<u8, RowMajor<N>>) {
+    ///     let (from, mut to) = (x.bitcast::<u32>(), y.bitcast::<u32>());
+    ///     for i in 0..N / 4 {
+    ///         to[[i]] = from[[i]].swap_bytes();
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[1u8, 2, 3, 4, 5, 6, 7, 8], [8])?;
+    /// let mut y = device.zeros::<u8, 1>([8])?;
+    /// swap::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [4, 3, 2, 1, 8, 7, 6, 5]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn bitcast<T: Element>(&self) -> View<T, Self::Access> {
+        device_only()
+    }
+
     /// The same view of the shared memory of block `rank` of the cluster (distributed shared memory). Its elements are read
     /// and written like the block's own, by loads, stores and copies, vectors included. That block must have begun (a
     /// [`cluster_barrier`](super::cluster_barrier) after the start) and must not end before the last access (another one

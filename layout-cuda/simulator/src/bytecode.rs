@@ -294,6 +294,8 @@ pub(crate) struct Site {
     pub rank: Option<Sum>,
     /// Elements of the place.
     pub len: i64,
+    /// Elements of the argument's shadow in one element: 1, but where the argument is also accessed as another type.
+    pub cells: u32,
     /// The value of a masked load.
     pub pad: u64,
     /// Whether a false mask is a finding.
@@ -302,6 +304,14 @@ pub(crate) struct Site {
     pub align: u32,
     /// The line in the kernel's Rust file.
     pub line: u32,
+}
+
+impl Site {
+    /// The elements of the argument's shadow in the vector of a lane.
+    pub(crate) fn cells(&self, index: i64) -> std::ops::Range<i64> {
+        let cells = i64::from(self.cells);
+        index * cells..(index + i64::from(self.width)) * cells
+    }
 }
 
 /// The memory of an access.
@@ -342,6 +352,8 @@ pub(crate) struct Program {
     pub shared_bytes: u32,
     /// Bytes of the smallest shared element.
     pub granule: u32,
+    /// For each argument the elements of its shadow in one of its elements.
+    pub parts: Vec<u32>,
     /// Whether the code is instrumented.
     pub findings: bool,
     /// Whether arithmetic is instrumented.

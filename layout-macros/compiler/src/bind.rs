@@ -389,10 +389,15 @@ impl LaunchPlan {
             return Err(BindError::Overlap { argument: name() });
         }
         let bytes = u64::from(elem.bytes());
-        if !self.promises.aligned && !address.is_multiple_of(bytes) {
+        let second = self.second_types.iter().filter(|(of, _)| *of as usize == number).map(|(_, elem)| *elem);
+        let widest = second.max_by_key(|elem| elem.bytes()).unwrap_or(*elem);
+        let needed = u64::from(widest.bytes());
+        if !self.promises.aligned && !address.is_multiple_of(needed) {
+            let reason =
+                if widest == *elem { String::new() } else { format!(", for `bitcast::<{widest}>()`") };
             return Err(BindError::Type {
                 argument: name(),
-                expected: format!("at an address divisible by {bytes}"),
+                expected: format!("at an address divisible by {needed}{reason}"),
                 found: format!("address {address:#x}"),
             });
         }

@@ -173,6 +173,8 @@ vocabulary! {
     Squeeze = "squeeze", Method, 2..=2, Views, None;
     /// `view.reshape([m, n])`: other extents over the same elements in row-major order, where strides describe them.
     Reshape = "reshape", Method, 2..=2, Views, None;
+    /// `view.bitcast::<T>()`: the same bytes as elements of another type.
+    Bitcast = "bitcast", Method, 1..=1, Views, None;
     /// `view.pad(value)`: the view whose out-of-range elements read as `value`.
     Pad = "pad", Method, 2..=2, Views, None;
     /// `view.dim(n)`: the extent of mode `n`, cut at the tensor's edge for no tile: `a.dim(0)` is `M`.

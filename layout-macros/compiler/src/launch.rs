@@ -41,6 +41,8 @@ pub struct LaunchPlan {
     pub cooperative: bool,
     /// How tensors are cut into boxes, for copies by tensor map.
     pub maps: Vec<TensorMap>,
+    /// Arguments that are also read as a wider type, by number: that type's alignment is theirs.
+    pub second_types: Vec<(u32, Elem)>,
     /// What the CUDA function takes, in order.
     pub parameters: Vec<KernelParameter>,
     /// The atoms that the indices here are made of.

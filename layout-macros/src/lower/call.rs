@@ -148,6 +148,7 @@ impl Lowering<'_> {
             intrinsic,
             Intrinsic::Shared
                 | Intrinsic::Local
+                | Intrinsic::Bitcast
                 | Intrinsic::SizeOf
                 | Intrinsic::MmaAtom
                 | Intrinsic::AccumulatorOf

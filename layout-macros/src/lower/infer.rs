@@ -450,7 +450,9 @@ impl Inference<'_> {
         }
         let index = Ty::Number(TypeRef::Usize);
         match word.name() {
-            "shared" | "local" => Ty::View(Box::new(types.first().map_or(Ty::Other, |ty| Ty::Number(*ty)))),
+            "shared" | "local" | "bitcast" => {
+                Ty::View(Box::new(types.first().map_or(Ty::Other, |ty| Ty::Number(*ty))))
+            }
             "tile" | "window" | "vectorize" | "distribute" | "transpose" | "permute" | "squeeze"
             | "reshape" | "slice" | "to_local" | "copy_from" | "block_scope" | "system_scope"
             | "evict_first" | "evict_last" | "no_allocate" | "map_shared_rank" => first,

@@ -36,7 +36,12 @@ impl Machine<'_> {
             data: [[0; 16]; LANES],
             bytes: to.width * to.bytes,
             site: destination_site,
-            source: CopySource { argument, index: read.index, active: read.active, width: from.width },
+            source: CopySource {
+                argument,
+                index: read.index.map(|index| index.wrapping_mul(i64::from(from.cells))),
+                active: read.active,
+                width: from.width * from.cells,
+            },
         };
         let global = &self.launch.globals[argument as usize];
         for lane in each_lane(written.active) {

@@ -262,13 +262,24 @@ impl<'j> CoverageObserver<'j> {
     fn access(&self, access: &Access<'_>, machine: &Machine<'_>) {
         let Access { warp, site, number, elements, .. } = *access;
         let Some(coverage) = self.coverage(site) else { return };
-        let range = |lane: usize| elements.index[lane]..elements.index[lane] + i64::from(site.width);
+        let Target::Global(argument) = site.target else { return };
+        let parts = machine.launch.program.parts.get(argument as usize).map_or(1, |parts| i64::from(*parts));
+        let range = |lane: usize| {
+            let cells = site.cells(elements.index[lane]);
+            cells.start / parts..(cells.end + parts - 1) / parts
+        };
         match access.kind {
             AccessKind::Load(_) | AccessKind::AsyncRead => {
                 for lane in each_lane(elements.active) {
                     let by = writer(warp, lane, machine);
                     range(lane).for_each(|element| coverage.read(element as usize, by, number));
                 }
+            }
+            // A part of an element, by a narrower type.
+            AccessKind::Store(..) if i64::from(site.cells) < parts => {
+                each_lane(elements.active).for_each(|lane| {
+                    range(lane).for_each(|element| coverage.changed(element as usize, number))
+                });
             }
             AccessKind::Store(_, equal) => {
                 // A race on the same access is reported instead.
@@ -281,8 +292,9 @@ impl<'j> CoverageObserver<'j> {
                 }
             }
             AccessKind::Atomic(atomic) if !matches!(atomic.change, AtomicChange::Load(_)) => {
-                each_lane(elements.active)
-                    .for_each(|lane| coverage.changed(elements.index[lane] as usize, number));
+                each_lane(elements.active).for_each(|lane| {
+                    range(lane).for_each(|element| coverage.changed(element as usize, number))
+                });
             }
             AccessKind::Atomic(_)
             | AccessKind::AsyncWrite

@@ -51,7 +51,8 @@ pub(super) fn analyses(
                 tensors.push(match (elements, &arguments[number]) {
                     (Some(elements), SimulatorArgument::Write(bytes)) => {
                         let modes = bound.modes(number).collect();
-                        Some(Coverage::new(*elements, bytes, modes).ok_or_else(|| too_large(number))?)
+                        let parts = program.parts.get(number).map_or(1, |parts| *parts as usize);
+                        Some(Coverage::new(elements / parts, bytes, modes).ok_or_else(|| too_large(number))?)
                     }
                     _ => None,
                 });
@@ -72,9 +73,9 @@ pub(super) fn analyses(
     Ok(analyses)
 }
 
-/// The number of elements of a written tensor that the kernel accesses.
+/// The number of elements of the shadow of a written tensor that the kernel accesses.
 fn elements(program: &Program, number: u32, argument: &SimulatorArgument<'_>) -> Option<usize> {
     let SimulatorArgument::Write(bytes) = argument else { return None };
     let site = program.sites.iter().find(|site| site.target == Target::Global(number))?;
-    Some(bytes.len() / site.bytes.max(1) as usize)
+    Some(bytes.len() / (site.bytes / site.cells).max(1) as usize)
 }

@@ -116,6 +116,7 @@ pub(super) fn compile(
             findings: options.findings,
             arithmetic: options.findings && options.arithmetic,
             granule: 1,
+            parts: Vec::new(),
             ..Program::default()
         },
         variables: vec![None; tables.variables.len()],
@@ -195,7 +196,14 @@ impl Compiler<'_> {
             self.program.names.push(place.name.clone());
             let mut local = None;
             match place.space {
-                Space::Global(_) | Space::Remote { .. } => {}
+                Space::Global(number) => {
+                    let own = self.place(self.tables.memory(PlaceId(self.locals.len() as u32)))?.elem;
+                    let parts = &mut self.program.parts;
+                    parts.resize(parts.len().max(number as usize + 1), 1);
+                    let known = &mut parts[number as usize];
+                    *known = (*known).max(own.bytes() / place.elem.bytes());
+                }
+                Space::Remote { .. } => {}
                 Space::Shared { byte_offset } => {
                     let bytes = place.elem.bytes();
                     end = end
@@ -314,6 +322,7 @@ impl Compiler<'_> {
                 target: Target::None,
                 rank: None,
                 len: 0,
+                cells: 1,
                 pad: 0,
                 direct: false,
                 align: 1,
@@ -321,10 +330,15 @@ impl Compiler<'_> {
             },
             Some(access) => {
                 let place = self.place(access.place)?;
-                let mut rank = None;
+                let (mut rank, mut cells) = (None, 1);
                 let (len, target) = match place.space {
                     Space::Global(number) => match self.arguments.get(number as usize) {
-                        Some(ArgumentValue::Tensor(len)) => (*len, Target::Global(number)),
+                        Some(ArgumentValue::Tensor(len)) => {
+                            let own = self.place(self.tables.memory(access.place))?.elem.bytes();
+                            let parts = self.program.parts.get(number as usize).copied().unwrap_or(1);
+                            cells = (place.elem.bytes() * parts / own).max(1);
+                            (len * i64::from(own) / i64::from(place.elem.bytes()), Target::Global(number))
+                        }
                         _ => {
                             return Err(malformed(format!(
                                 "place `{}` is argument {number}, which is no tensor",
@@ -355,6 +369,7 @@ impl Compiler<'_> {
                     target,
                     rank,
                     len,
+                    cells,
                     pad: self.pad(access.pad)?,
                     direct: access.direct,
                     align: place.align.max(1),

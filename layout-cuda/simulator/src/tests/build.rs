@@ -205,6 +205,7 @@ impl Build {
             promises: Promises::USUAL,
             shared_bytes: self.shared_bytes,
             maps: self.maps.clone(),
+            second_types: Vec::new(),
             parameters: Vec::new(),
             atoms: Atoms::default(),
         };

@@ -94,6 +94,20 @@ impl Lower {
                 "one side is a tile of an argument, the other a `shared` tensor",
             );
         };
+        if self.tables.memory(global.place) != global.place {
+            let message = format!("`{name}` of `{}`, cast to {}", from.name, from.elem);
+            let help = "TMA moves the argument's own type: take `bitcast` of the `shared` tensor that it is moved to";
+            return self.fail(origin, message, help);
+        }
+        let parts = |place: &&Place| place.space == from.space && place.elem.bytes() < from.elem.bytes();
+        if let Some(part) = self.tables.places.iter().find(parts) {
+            let message = format!("`{name}` of `{}`, which is also cast to {}", from.name, part.elem);
+            return self.fail(
+                origin,
+                message,
+                "take `bitcast` of the `shared` tensor that it is moved to or from",
+            );
+        }
         if to.elem != from.elem {
             let message =
                 format!("`{name}` between `{}` of {} and `{}` of {}", to.name, to.elem, from.name, from.elem);

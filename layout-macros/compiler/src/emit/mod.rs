@@ -249,6 +249,16 @@ impl Emitter<'_> {
         found
     }
 
+    /// Declares the pointer by which an argument or an allocation is accessed as elements of another type.
+    fn second_type(&mut self, place: PlaceId) {
+        let (facts, own) = (self.tables.place(place), self.tables.memory(place));
+        let constness = if facts.mutable { "" } else { "const " };
+        let kind = format!("{constness}{}*", types::scalar(facts.elem));
+        let name = self.names.declare(Name::Place(place), &format!("{}_{}", facts.name, facts.elem));
+        let value = format!("reinterpret_cast<{kind}>({})", self.place(own));
+        self.line(&format!("{kind} {name} = {value};"));
+    }
+
     /// Declares shared memory; gives the local places, in order, which their first use declares.
     fn places(&mut self) -> Vec<PlaceId> {
         let mut used = BTreeSet::new();
@@ -266,18 +276,22 @@ impl Emitter<'_> {
         });
         let dynamic = dynamic_shared_bytes(self.checked) > 0;
         let mut shared: BTreeMap<(u32, PlaceId), PlaceId> = BTreeMap::new();
-        let mut locals = Vec::new();
+        let (mut locals, mut second) = (Vec::new(), BTreeSet::new());
+        let tables = self.tables;
         for place in used {
-            match self.tables.place(place).space {
-                Space::Global(_) => {}
-                Space::Shared { byte_offset } => {
-                    shared.insert((byte_offset, place), place);
+            let mut declare = |place: PlaceId| {
+                let own = tables.memory(place);
+                if let Space::Shared { byte_offset } = tables.place(own).space {
+                    shared.insert((byte_offset, own), own);
                 }
+                second.extend((own != place).then_some(place));
+            };
+            match self.tables.place(place).space {
+                Space::Global(_) => second.extend((self.tables.memory(place) != place).then_some(place)),
+                Space::Shared { .. } => declare(place),
                 Space::Remote { of, .. } => {
                     self.device.call("map_shared_rank(");
-                    if let Space::Shared { byte_offset } = self.tables.place(of).space {
-                        shared.insert((byte_offset, of), of);
-                    }
+                    declare(of);
                 }
                 Space::Local => locals.push(place),
             }
@@ -313,6 +327,7 @@ impl Emitter<'_> {
                 self.line(&format!("__shared__ {align}{scalar} {name}[{}];", facts.len.max(1)));
             }
         }
+        second.into_iter().for_each(|place| self.second_type(place));
         locals
     }
 }

@@ -137,6 +137,7 @@ impl Evaluator<'_> {
             dependent: false,
             cooperative: self.cooperative,
             maps: Vec::new(),
+            second_types: Vec::new(),
             parameters: Vec::new(),
             atoms: self.tables.atoms.clone(),
         };

@@ -8,6 +8,7 @@ mod array;
 mod assume;
 mod asynchronous;
 mod attribute;
+mod bitcast;
 mod constant;
 mod copy;
 mod datum;
@@ -46,13 +47,14 @@ pub(crate) use attribute::Head;
 pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::arch::Arch;
+use super::elem::Elem;
 use super::index::{Atoms, Index};
 use super::intrinsic::Intrinsic;
 use super::ir::{ExprKind, Kernel, LocalId, Pattern, Seen, Statement as Ast, StatementKind};
 use super::launch::LaunchPlan;
 use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
-use super::program::{Comparison, Statement, Tables};
+use super::program::{Comparison, PlaceId, Space, Statement, Tables};
 use super::valid::valid;
 use evaluator::{Evaluator, IndexAssumption};
 use std::collections::{HashMap, HashSet};
@@ -109,7 +111,18 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
     let mut body = evaluator::reached(errors.propagate(out)?);
     variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);
     plan.shared_bytes = shared_bytes as u32;
+    plan.second_types = second_types(&tables);
     Ok(Specialised { head, plan, tables, facts, thread, body })
+}
+
+/// The arguments that are also read as a wider type.
+fn second_types(tables: &Tables) -> Vec<(u32, Elem)> {
+    let places = (0..).zip(&tables.places).filter_map(|(id, place)| {
+        let Space::Global(argument) = place.space else { return None };
+        let own = tables.place(tables.memory(PlaceId(id))).elem;
+        (place.elem.bytes() > own.bytes()).then_some((argument, place.elem))
+    });
+    places.collect()
 }
 
 /// Whether an expression makes or names registers: then loops over known numbers may have to be written out.

@@ -190,9 +190,9 @@ impl Evaluator<'_> {
 
     /// The place of a view; another block's memory is the same kind of place as the own.
     fn place_of(&self, view: &View, out: &mut Touched) {
-        out.places.insert(view.place);
+        out.places.insert(self.tables.memory(view.place));
         if let Space::Remote { of, .. } = self.tables.place(view.place).space {
-            out.places.insert(of);
+            out.places.insert(self.tables.memory(of));
         }
     }
 

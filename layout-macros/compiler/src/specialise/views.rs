@@ -28,6 +28,7 @@ impl Evaluator<'_> {
             Intrinsic::Permute => self.permuted(values, origin),
             Intrinsic::Squeeze => self.squeezed(values, origin),
             Intrinsic::Reshape => self.reshaped(values, origin),
+            Intrinsic::Bitcast => self.bitcast(values.remove(0), types, origin),
             Intrinsic::Pad => {
                 let value = values.remove(1);
                 let mut view = self.view(values.remove(0), name, origin)?;

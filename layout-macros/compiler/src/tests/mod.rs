@@ -24,6 +24,7 @@ fn stub(member: Intrinsic, v: View<f32, Write>, x: f32, n: usize) {
         Intrinsic::Distribute => drop(v.distribute(rows, thread_idx.x)),
         Intrinsic::Transpose => drop(v.transpose()),
         Intrinsic::Permute => drop(v.permute([1, 0])),
+        Intrinsic::Bitcast => drop(v.bitcast::<u32>()),
         Intrinsic::Squeeze => drop(v.squeeze(0)),
         Intrinsic::Reshape => drop(v.reshape([n, 4])),
         Intrinsic::Pad => drop(v.pad(0.0)),

@@ -10,7 +10,10 @@ use std::fmt::Write;
 const PURPOSES: [(&str, &str); 24] = [
     ("Layouts", "row_major col_major layout swizzle swizzle_bytes"),
     ("Places", "shared local"),
-    ("Views", "tile window vectorize distribute transpose permute squeeze reshape pad slice dim bytes"),
+    (
+        "Views",
+        "tile window vectorize distribute transpose permute squeeze reshape bitcast pad slice dim bytes",
+    ),
     ("Movement", "fill copy_from to_local copy_dram_to_sram outer_product_acc"),
     (
         "Asynchronous copies of a thread",

@@ -106,13 +106,13 @@ impl RaceState<'_> {
                 for lanes in groups(lane_clocks, elements) {
                     let (index, accessor) =
                         (elements.index[lanes.trailing_zeros() as usize], accessor.lanes(lanes));
-                    for element in index as usize..index as usize + site.width as usize {
+                    for cell in site.cells(index) {
                         let hazard = match in_flight {
-                            true => shadow.read_in_flight(element, accessor),
-                            false => shadow.read(element, accessor),
+                            true => shadow.read_in_flight(cell as usize, accessor),
+                            false => shadow.read(cell as usize, accessor),
                         };
                         if let Some(hazard) = hazard {
-                            found.push((lanes, element as i64, hazard));
+                            found.push((lanes, cell / i64::from(site.cells), hazard));
                         }
                     }
                 }
@@ -174,7 +174,8 @@ impl RaceState<'_> {
                 for lanes in groups {
                     let (index, accessor) =
                         (elements.index[lanes.trailing_zeros() as usize], accessor.lanes(lanes));
-                    for element in index as usize..index as usize + site.width as usize {
+                    for cell in site.cells(index) {
+                        let element = cell as usize;
                         let hazard = match write {
                             Write::Atomic(scope) | Write::AtomicStore(scope) => {
                                 shadow.atomic(element, accessor, scope)
@@ -182,7 +183,7 @@ impl RaceState<'_> {
                             Write::AtomicRead(scope) => shadow.atomic_read(element, accessor, scope),
                             Write::Plain | Write::InFlight => shadow.write(element, accessor),
                         };
-                        found.extend(hazard.map(|hazard| (lanes, element as i64, hazard)));
+                        found.extend(hazard.map(|hazard| (lanes, cell / i64::from(site.cells), hazard)));
                     }
                 }
             }

@@ -78,6 +78,7 @@ impl Build {
                 dependent: false,
                 cooperative: false,
                 maps: Vec::new(),
+                second_types: Vec::new(),
                 parameters: Vec::new(),
                 atoms: Atoms::default(),
             },
