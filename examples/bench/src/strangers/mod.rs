@@ -27,6 +27,7 @@ pub fn definitions() -> Vec<&'static Definition> {
         &bins::binned_exactly::DEFINITION,
         &images::median::DEFINITION,
         &images::median_by_four::DEFINITION,
+        &images::median_of_words::DEFINITION,
         &rows::quantised::DEFINITION,
         &rows::quantised_by_eight::DEFINITION,
         &rows::convolved::DEFINITION,
