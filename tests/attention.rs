@@ -264,8 +264,13 @@ fn every_mask_and_score() -> Result<(), Error> {
 #[test]
 fn tiles_in_pairs() -> Result<(), Error> {
     for device in devices() {
-        for (rows, heads) in [(70, [3, 1]), (200, [1, 1]), (390, [3, 3]), (580, [2, 1])] {
-            for mask in [Mask::Causal, Mask::Sliding(250)] {
+        let masks = [Mask::Causal, Mask::Sliding(250)];
+        for (turn, (rows, heads)) in
+            [(70, [3, 1]), (200, [1, 1]), (390, [3, 3]), (580, [2, 1])].into_iter().enumerate()
+        {
+            // The simulator takes the masks by turns.
+            let some = if device.is_simulator() { &masks[turn % 2..][..1] } else { &masks[..] };
+            for mask in some.iter().copied() {
                 let sizes = Sizes { heads, rows: [rows, rows + 7], depth: [64, 64], batches: 1 };
                 let [shape, kv] = [[1, heads[0], rows, 64], [1, heads[1], rows + 7, 64]];
                 let q = Operand::new(&device, shape, true, 1, bf16::from_f64)?;
