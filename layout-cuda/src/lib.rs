@@ -129,6 +129,7 @@ pub use half::{bf16, f16};
 pub use launch::{LaunchConfig, launch, launch_slice};
 pub use launch_error::LaunchError;
 pub use layout_compiler::{Arch, BindError, Definition, Elem, ParamSet, ParamValue, Promises, Variant};
+pub use layout_compiler::{Certificate, Unproved};
 pub use layout_compiler::{Explained, Explanation, Remark, RemarkKind, Transport};
 pub use layout_core::lang;
 pub use layout_macros::tiled_kernel;

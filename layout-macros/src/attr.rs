@@ -14,7 +14,7 @@ use syn::punctuated::Punctuated;
 use syn::{BinOp, Expr, Lit, LitInt, Stmt, Token, UnOp};
 
 /// The lower-case entries, for messages.
-const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `fast_math`, `cooperative`, `deny(..)`, `filter(..)`, `require(..)` and `variant_if(..)`";
+const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `fast_math`, `cooperative`, `certified`, `deny(..)`, `filter(..)`, `require(..)` and `variant_if(..)`";
 
 /// The most variants of one kernel.
 pub const VARIANTS: usize = 512;
@@ -126,6 +126,7 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
             "`deny` is not a value",
             format!("write `deny({})`, or one of them", degradations()),
         ),
+        ("certified", words, None) => certified(&mut attribute.deny, words, errors),
         ("filter" | "require" | "variant_if", None, _) => errors.push(
             Place::token(name.span()),
             format!("`{name}` is not a value"),
@@ -246,6 +247,30 @@ fn denied(known: &mut Vec<RemarkKind>, word: &Expr, errors: &mut Errors) {
             "this is nothing that `deny` refuses",
             format!("an access may lose three things: {}", degradations()),
         ),
+    }
+}
+
+/// `certified`, or the words in it.
+fn certified(known: &mut Vec<RemarkKind>, words: Option<Vec<Expr>>, errors: &mut Errors) {
+    let mut demand = |kind: RemarkKind| {
+        if !known.contains(&kind) {
+            known.push(kind);
+        }
+    };
+    let Some(words) = words else { return RemarkKind::CERTIFIED.into_iter().for_each(demand) };
+    for word in &words {
+        let name = match ungroup(word) {
+            Expr::Path(path) => path.path.get_ident().map(Ident::to_string),
+            _ => None,
+        };
+        match RemarkKind::CERTIFIED.into_iter().find(|kind| Some(kind.name()) == name.as_deref()) {
+            Some(kind) => demand(kind),
+            None => errors.push(
+                Place::of_expr(word),
+                "this is nothing that is certified",
+                "write `certified`, `certified(races)` or `certified(bounds)`",
+            ),
+        }
     }
 }
 

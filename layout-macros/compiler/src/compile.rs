@@ -6,12 +6,13 @@ use super::origin::Errors;
 use super::params::{ParamSet, Promises};
 use super::specialise::specialise;
 
-/// [`specialise`](super::specialise()), then [`check`], then what the kernel's `deny` refuses.
+/// [`specialise`](super::specialise()), then [`check`], then what the kernel's `deny` and `certified` refuse.
 ///
 /// # Errors
 /// Those of the stage that fails.
 pub fn compile(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Result<Checked, Errors> {
     let checked = check(&specialise(kernel, params, promises)?)?;
     super::explain::refuse(&checked)?;
+    super::certify::refuse(&checked)?;
     Ok(checked)
 }

@@ -1,7 +1,11 @@
 //! The output of the macro: the kernel as bytes, and the text that was made at build time.
 
+use super::certify::{Certificate, certify};
+use super::check::check;
 use super::ir::Kernel;
-use super::params::{ParamValue, Promises};
+use super::origin::{Errors, KernelError};
+use super::params::{ParamSet, ParamValue, Promises};
+use super::specialise::specialise;
 use super::valid::valid;
 use super::wire::{self, WireError};
 
@@ -71,5 +75,29 @@ impl Definition {
     pub fn kernel(&self) -> Result<Kernel, WireError> {
         let kernel = wire::decode(self.bytes)?;
         if valid(&kernel) { Ok(kernel) } else { Err(WireError::Damaged { remaining: 0 }) }
+    }
+
+    /// What is proved of the variant of a parameter set, for every size of a launch: that its accesses do not race, and are inside of
+    /// their tensors.
+    ///
+    /// # Errors
+    /// Those of the compilation.
+    ///
+    /// ```
+    /// # use layout_compiler::{ParamSet, ParamValue};
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+    /// let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// let certificate = double::DEFINITION.certificate(&set)?;
+    /// assert!(certificate.races() && certificate.bounds(), "{certificate}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn certificate(&self, set: &ParamSet) -> Result<Certificate, Errors> {
+        let kernel = self.kernel().map_err(|error| KernelError {
+            message: error.to_string(),
+            help: None,
+            origin: super::origin::Origin(0),
+        })?;
+        let checked = check(&specialise(&kernel, set, Promises::USUAL)?)?;
+        Ok(certify(&checked))
     }
 }

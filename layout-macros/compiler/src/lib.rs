@@ -22,6 +22,7 @@ pub mod arith;
 #[doc(hidden)]
 pub mod bind;
 mod bind_error;
+mod certify;
 #[doc(hidden)]
 pub mod check;
 mod compile;
@@ -61,6 +62,9 @@ pub mod wire;
 pub use arch::{Arch, ArchError, Features};
 pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, ViolatedPromise};
+pub use certify::{Certificate, Unproved, certify};
+#[doc(hidden)]
+pub use certify::{Damage, damaged};
 pub use check::{Checked, check};
 pub use compile::compile;
 pub use configuration::{Missing, follow};

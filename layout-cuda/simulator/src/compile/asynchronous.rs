@@ -121,6 +121,7 @@ impl Compiler<'_> {
             )),
             direct: false,
             claims: Vec::new(),
+            edges: Vec::new(),
             wide: true,
             hint: None,
             loss: MissedOptimization::default(),

@@ -169,6 +169,7 @@ impl Build {
             pad: Pad::Constant(Constant::zero(self.tables.place(place).elem)),
             direct: false,
             claims: Vec::new(),
+            edges: Vec::new(),
             wide: true,
             hint: None,
             loss: MissedOptimization::default(),

@@ -50,6 +50,7 @@ impl Lower {
         let (offset, edges) = self.index(origin, element)?;
         let place = self.tables.place(view.place).clone();
         let mut mask = Mask::new();
+        let known = edges.iter().map(|(at, end)| Claim { at: at.clone(), end: end.clone() }).collect();
         for (at, extent) in edges {
             // A number as it is takes no step on the way, and is compared in the type that it has.
             if at.as_atom().is_none() {
@@ -97,6 +98,7 @@ impl Lower {
             pad: view.pad.unwrap_or(Pad::Constant(Constant::zero(place.elem))),
             direct: false,
             claims,
+            edges: known,
             wide,
             hint: view.hint,
             loss: MissedOptimization::default(),

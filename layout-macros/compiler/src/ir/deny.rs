@@ -19,11 +19,18 @@ wire! {
         Masked,
         /// A copy that was to be asynchronous is not.
         Synchronous,
+        /// The order of two accesses is not proved; `certified` makes it an error.
+        Races,
+        /// An access is not proved to be inside of its tensor; likewise.
+        Bounds,
     }
 }
 
 impl RemarkKind {
-    /// All of them.
+    /// What `certified` names.
+    pub const CERTIFIED: [RemarkKind; 2] = [RemarkKind::Races, RemarkKind::Bounds];
+
+    /// What `deny` names and `explain` reports.
     pub const ALL: [RemarkKind; 3] = [RemarkKind::Narrowed, RemarkKind::Masked, RemarkKind::Synchronous];
 
     /// The word in the attribute.
@@ -32,10 +39,12 @@ impl RemarkKind {
             RemarkKind::Narrowed => "narrowed",
             RemarkKind::Masked => "masked",
             RemarkKind::Synchronous => "synchronous",
+            RemarkKind::Races => "races",
+            RemarkKind::Bounds => "bounds",
         }
     }
 
-    /// The one of that word.
+    /// The one of that word of `deny`.
     pub fn from_name(name: &str) -> Option<RemarkKind> {
         RemarkKind::ALL.into_iter().find(|one| one.name() == name)
     }

@@ -26,6 +26,9 @@ pub struct Access {
     pub direct: bool,
     /// What its view and its coordinates promise and what is not proved; no part of the text.
     pub claims: Vec<Claim>,
+    /// The coordinate of each edge that the view has, those of its tensor's modes first; no part of the text. The mask and what is proved
+    /// are about them.
+    pub edges: Vec<Claim>,
     /// Whether `index` takes 64-bit arithmetic.
     pub wide: bool,
     /// How the caches are to keep it, of an argument's elements.

@@ -189,7 +189,9 @@ impl Evaluator<'_> {
         };
         // Variants that exist for what a promise leaves out lose what the promise is for.
         let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());
-        let deny = if fast { kernel.deny.clone() } else { Vec::new() };
+        let mut deny = kernel.deny.clone();
+        // A certificate is of every variant.
+        deny.retain(|kind| fast || RemarkKind::CERTIFIED.contains(kind));
         Head { entry, arch: self.arch, min_blocks, opt_level, fast_math, deny }
     }
 

@@ -187,6 +187,7 @@ impl Build {
             pad: Pad::Constant(Constant::zero(self.tables.place(place).elem)),
             direct: false,
             claims: Vec::new(),
+            edges: Vec::new(),
             wide: !self.plan.promises.narrow,
             hint: None,
             loss: MissedOptimization::default(),

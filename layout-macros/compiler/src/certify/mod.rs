@@ -1,0 +1,173 @@
+//! A certificate of a variant: no two accesses of different threads meet unordered at one byte, one of them a write, and each access is
+//! inside of its tensor or masked, at every size that a launch may have.
+//!
+//! | what | file |
+//! |---|---|
+//! | accesses, and what holds where they happen | `sites.rs` |
+//! | values that all threads agree on | `uniform.rs` |
+//! | barrier intervals | `phases.rs` |
+//! | two instances over one set of atoms | `names.rs`, `pair.rs` |
+//! | the checker of proofs | `proof.rs`, `enumerate.rs` |
+//! | the search for proofs | `search.rs` |
+//! | variables that a loop adds to | `inductions.rs` |
+//! | the pairs, one after the other | `prover.rs` |
+//! | proofs at random | `damage.rs` |
+//! | bounds | `bounds.rs` |
+//! | the text | `show.rs` |
+//!
+//! Law: an access or a pair of a kind that is not covered is not proved, never skipped. Covered are the accesses of threads, atomic
+//! operations and matrix loads and stores of a warp, ordered by barriers of the block, the cluster and the grid.
+
+mod bounds;
+mod damage;
+mod enumerate;
+mod inductions;
+mod names;
+mod pair;
+mod phases;
+mod proof;
+mod prover;
+mod search;
+mod show;
+mod sites;
+mod uniform;
+
+use super::check::Checked;
+use super::ir::RemarkKind;
+use super::origin::{Errors, KernelError, Origin, Position};
+use names::Names;
+use prover::Prover;
+use std::collections::BTreeMap;
+
+/// What is proved of a variant, and what is not.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, ParamValue, Promises, certify, compile};
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let certificate = certify(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
+/// assert!(certificate.races() && certificate.bounds(), "{certificate}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// The variant: the name of its CUDA function.
+    pub entry: String,
+    /// The pairs of accesses that are proved, by rule.
+    pub pairs: BTreeMap<&'static str, usize>,
+    /// The accesses that are proved to be inside, by rule.
+    pub accesses: BTreeMap<&'static str, usize>,
+    /// What is not proved, in the order of the kernel's lines.
+    pub unproved: Vec<Unproved>,
+}
+
+/// What a certificate does not prove.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, Promises, certify, compile};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn turned(x: &mut LayoutTensor<f32, RowMajor<32>>) {
+///     let mut line = shared::<f32>(row_major([32]));
+///     line[[thread_idx.x]] = x[[thread_idx.x]];
+///     x[[thread_idx.x]] = line[[31 - thread_idx.x]];
+/// }
+/// let certificate = certify(&compile(&turned::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?);
+/// let race = &certificate.unproved[0];
+/// assert_eq!((race.tensor.as_str(), race.race), ("line", true));
+/// assert_eq!(race.second.map(|second| second.line), Some(race.first.line + 1), "{certificate}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unproved {
+    /// Whether it is about order; else about bounds.
+    pub race: bool,
+    /// The tensor's name; empty where it is about none.
+    pub tensor: String,
+    /// Where in the kernel's Rust file.
+    pub first: Position,
+    /// The other access of a pair.
+    pub second: Option<Position>,
+    /// Why not.
+    pub reason: String,
+    pub(super) origin: Origin,
+}
+
+impl Certificate {
+    /// Whether the order of all accesses is proved.
+    pub fn races(&self) -> bool {
+        !self.unproved.iter().any(|one| one.race)
+    }
+
+    /// Whether every access is proved to be inside of its tensor, or is masked.
+    pub fn bounds(&self) -> bool {
+        self.unproved.iter().all(|one| one.race)
+    }
+}
+
+/// Proves what it can of a variant.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, ParamValue, Promises, certify, compile};
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// println!("{}", certify(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn certify(checked: &Checked) -> Certificate {
+    with_prover(checked, |mut prover| {
+        prover.uncovered();
+        prover.barriers();
+        let placed = prover.bounds();
+        prover.pairs(&placed);
+        prover.certificate.unproved.sort_by_key(|one| (one.first, one.second));
+        prover.certificate
+    })
+}
+
+fn with_prover<T>(checked: &Checked, work: impl FnOnce(Prover<'_>) -> T) -> T {
+    let (tables, body) = (checked.tables(), checked.body());
+    let uniform = [false, true].map(|grid| uniform::uniform(tables, body, grid));
+    let facts = [&checked.facts[..], &prover::of_the_grid(tables)].concat();
+    let sites = sites::find(tables, &facts, [&uniform[0], &uniform[1]], body);
+    let certificate = Certificate {
+        entry: checked.entry().to_owned(),
+        pairs: BTreeMap::new(),
+        accesses: BTreeMap::new(),
+        unproved: Vec::new(),
+    };
+    let (names, axes) = (Names::new(tables, body), prover::axes(checked));
+    work(Prover { checked, uniform: &uniform, sites: &sites, names, axes, certificate })
+}
+
+/// Refuses a variant of which its kernel demands more than is proved.
+pub(super) fn refuse(checked: &Checked) -> Result<(), Errors> {
+    let demands = |kind: RemarkKind| checked.denied().contains(&kind);
+    let mut errors = Errors::new();
+    if !demands(RemarkKind::Races) && !demands(RemarkKind::Bounds) {
+        return Ok(());
+    }
+    for one in certify(checked).unproved {
+        let (kind, what) = match one.race {
+            true => (RemarkKind::Races, "free of races"),
+            false => (RemarkKind::Bounds, "inside of its tensor"),
+        };
+        if !demands(kind) {
+            continue;
+        }
+        let with = one.second.map_or(String::new(), |second| format!(", with that of line {},", second.line));
+        let message = match one.tensor.as_str() {
+            "" => format!("this is not proved to be {what}: {}", one.reason),
+            tensor => format!("this access of `{tensor}`{with} is not proved to be {what}: {}", one.reason),
+        };
+        let help = match one.race {
+            true => "separate them by `barrier()`, make both atomic, or leave `certified` out",
+            false => "guard the access, state the bound by `require(..)`, or leave `certified` out",
+        };
+        errors.push(KernelError { message, help: Some(help.to_owned()), origin: one.origin });
+    }
+    errors.propagate(())
+}
+
+#[doc(hidden)]
+pub use damage::{Damage, damaged};

@@ -1,0 +1,139 @@
+//! Barrier intervals: after which barrier, and in which round of the loops around, an access may happen.
+//!
+//! ```text
+//! barrier S ──► a, round +0 ──► end of the body ──► b, round +1 ──► barrier
+//! ```
+//!
+//! Law: two threads that have passed equally many barriers have passed the same one last, in the same round of the loops around it,
+//! where all threads come to all barriers. So two accesses may be unordered only where they have a barrier in common, and the
+//! rounds behind it say in which rounds of the common loops they are. A loop without a barrier says nothing.
+
+use super::sites::{Line, Sites};
+use crate::program::flow::{self, Analysis};
+use crate::program::{Participants, StatementKind};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A loop's rounds since the barrier, counted from its round, or from the loop's first one where that begins after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rounds {
+    number: usize,
+    entered: bool,
+    /// `MANY` is any number from that on.
+    rounds: u8,
+}
+
+const MANY: u8 = 2;
+
+/// A barrier, 0 the kernel's start, and the rounds since.
+type Moment = (usize, Vec<Rounds>);
+
+/// What may be the last barrier before each statement.
+pub(super) struct Phases {
+    moments: HashMap<*const Line, BTreeSet<Moment>>,
+}
+
+/// From a loop's round in the first access to that in the second one, where it is known, for each common loop.
+pub(super) type Relation = Vec<Option<i64>>;
+
+struct Last<'s, 'a> {
+    sites: &'s Sites<'a>,
+    barriers: HashMap<*const Line, usize>,
+    /// The loops with a barrier.
+    tracked: HashSet<usize>,
+}
+
+/// Whether a statement is a barrier for the threads of a block, or of the grid.
+fn is_barrier(line: &Line, grid: bool) -> bool {
+    match line.kind {
+        StatementKind::Barrier(Participants::Grid) => true,
+        StatementKind::Barrier(Participants::Block | Participants::Cluster) => !grid,
+        _ => false,
+    }
+}
+
+impl Last<'_, '_> {
+    fn number(&mut self, list: &[Line], grid: bool) -> bool {
+        let mut any = false;
+        for line in list {
+            let mut inside = is_barrier(line, grid);
+            if inside {
+                let next = self.barriers.len() + 1;
+                self.barriers.insert(std::ptr::from_ref(line), next);
+            }
+            line.kind.lists().into_iter().for_each(|list| inside |= self.number(list, grid));
+            if let (true, Some(number)) = (inside, self.sites.number.get(&std::ptr::from_ref(line))) {
+                self.tracked.insert(*number);
+            }
+            any |= inside;
+        }
+        any
+    }
+}
+
+impl Analysis for Last<'_, '_> {
+    type State = BTreeSet<Moment>;
+
+    fn transfer(&self, line: &Line, state: &mut Self::State) {
+        let key = std::ptr::from_ref(line);
+        let (around, own) = (self.sites.around.get(&key), self.sites.number.get(&key));
+        let around: &[usize] = around.map_or(&[], Vec::as_slice);
+        let tracked = own.filter(|own| self.tracked.contains(own));
+        if let Some(barrier) = self.barriers.get(&key) {
+            let inside = around.iter().filter(|number| self.tracked.contains(number));
+            let now = inside.map(|number| Rounds { number: *number, entered: false, rounds: 0 });
+            *state = BTreeSet::from([(*barrier, now.collect())]);
+            return;
+        }
+        *state = std::mem::take(state)
+            .into_iter()
+            .map(|(barrier, mut rounds)| {
+                rounds.retain(|one| around.contains(&one.number) || tracked == Some(&one.number));
+                if let Some(own) = tracked {
+                    match rounds.iter_mut().find(|one| one.number == *own) {
+                        Some(one) => one.rounds = (one.rounds + 1).min(MANY),
+                        None => rounds.push(Rounds { number: *own, entered: true, rounds: 0 }),
+                    }
+                }
+                (barrier, rounds)
+            })
+            .collect();
+    }
+}
+
+/// Analyses a program.
+pub(super) fn phases(sites: &Sites<'_>, body: &[Line], grid: bool) -> Phases {
+    let mut last = Last { sites, barriers: HashMap::new(), tracked: HashSet::new() };
+    last.number(body, grid);
+    let mut moments = HashMap::new();
+    flow::solve(&last, body, BTreeSet::from([(0, Vec::new())]), |line, state| {
+        let mut state = state.clone();
+        last.transfer(line, &mut state);
+        moments.insert(std::ptr::from_ref(line), state);
+    });
+    Phases { moments }
+}
+
+impl Phases {
+    /// In which rounds of the common loops two statements may be in one interval; none where they never are.
+    pub(super) fn relations(&self, a: *const Line, b: *const Line, common: &[usize]) -> BTreeSet<Relation> {
+        let mut found = BTreeSet::new();
+        // What no path reaches is in no interval.
+        let (Some(first), Some(second)) = (self.moments.get(&a), self.moments.get(&b)) else { return found };
+        for (barrier, left) in first {
+            for (_, right) in second.iter().filter(|(other, _)| other == barrier) {
+                let mut together = true;
+                let relation = common.iter().map(|number| {
+                    let of = |list: &[Rounds]| list.iter().find(|one| one.number == *number).copied();
+                    let known = of(left).zip(of(right)).filter(|(left, right)| {
+                        together && left.entered == right.entered && left.rounds < MANY && right.rounds < MANY
+                    });
+                    let shift = known.map(|(left, right)| i64::from(right.rounds) - i64::from(left.rounds));
+                    together &= shift == Some(0);
+                    shift
+                });
+                found.insert(relation.collect());
+            }
+        }
+        found
+    }
+}
