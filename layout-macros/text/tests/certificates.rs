@@ -38,7 +38,31 @@ fn certificate(body: &str) -> Certificate {
     certify(&checked(body))
 }
 
-const WRONG: [(&str, &str); 36] = [
+const WRONG: [(&str, &str); 42] = [
+    (
+        "written behind the last round",
+        "for k in 0..4 { barrier(); s[[t]] = x[[i]]; barrier(); acc += s[[63 - t]] + k as f32; } s[[t]] = acc;",
+    ),
+    (
+        "written behind the last round, if any",
+        "for k in 0..M { barrier(); s[[t]] = x[[i]]; barrier(); acc += s[[63 - t]] + k as f32; } s[[t]] = acc;",
+    ),
+    (
+        "written behind a loop by halves",
+        "let mut h = 32; while h > 0 { barrier(); s[[t]] = x[[i]]; barrier(); acc += s[[63 - t]]; h /= 2; } s[[t]] = acc;",
+    ),
+    (
+        "written behind the break",
+        "let mut k = 0; loop { barrier(); s[[t]] = x[[i]]; barrier(); acc += s[[63 - t]]; k += 1; if k == M { break; } } s[[t]] = acc;",
+    ),
+    (
+        "written behind a break of numbers",
+        "for k in 0..4 { barrier(); s[[t]] = x[[i]]; barrier(); acc += s[[63 - t]]; if k == M { break; } } s[[t]] = acc;",
+    ),
+    (
+        "read by the next loop",
+        "for k in 0..3 { barrier(); s[[t]] = x[[i]] + k as f32; } for k in 0..3 { acc += s[[63 - t]]; barrier(); } y[[i]] = acc;",
+    ),
     ("missing barrier", "s[[t]] = x[[i]]; y[[i]] = s[[63 - t]];"),
     (
         "stencil in place",
@@ -247,7 +271,7 @@ fn what_is_not_proved_is_an_error_where_it_is_demanded() {
     assert!(compiled(&text(", certified(bounds)", racing)).is_ok());
     assert!(compiled(&text(", certified", RIGHT[0].1)).is_ok());
     let divergent = refused(", certified", "if t < 32 {\nbarrier();\n}");
-    assert!(divergent.contains("not all threads of the block"), "{divergent}");
+    assert!(divergent.contains("not all threads are known"), "{divergent}");
     let words = layout_text::kernel(&text(", certified(order)", racing)).expect_err("no word");
     assert!(words[0].message.starts_with("this is nothing that is certified"), "{words:?}");
 }

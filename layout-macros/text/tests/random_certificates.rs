@@ -195,6 +195,10 @@ impl Text {
             }
             let _ = writeln!(self.text, "{name} /= 2;");
         }
+        if self.numbers.next(4) == 0 {
+            let last = self.numbers.next(3);
+            let _ = writeln!(self.text, "if {name} == {last} {{ break; }}");
+        }
         self.divergent = before;
         self.counters.pop();
         self.text.push_str("}\n");

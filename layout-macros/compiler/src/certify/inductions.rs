@@ -62,16 +62,28 @@ impl Inductions {
             let own = |id: &AtomId| matches!(atoms.atom(*id), Atom::Variable(own, _) if own == variable);
             let atom = index.atoms().find(own)?;
             let step = index.sub(&Index::atom(atom)).ok()?;
-            let known = |id: AtomId| match atoms.atom(id) {
-                Atom::Special(special, _) => matches!(special, Special::BlockDim | Special::GridDim),
-                Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => true,
-                _ => false,
-            };
-            let invariant = step.atoms().all(known);
-            invariant.then(|| Counter { atom, start: start.clone(), step, end: None, reversed: false })
+            invariant(atoms, &step).then(|| Counter {
+                atom,
+                start: start.clone(),
+                step,
+                end: None,
+                reversed: false,
+            })
         };
         body.iter().filter_map(one).collect()
     }
+}
+
+/// Whether an index is the same in every thread, always.
+fn invariant(atoms: &Atoms, index: &Index) -> bool {
+    index.atoms().all(|id| match atoms.atom(id) {
+        Atom::Special(special, _) => matches!(special, Special::BlockDim | Special::GridDim),
+        Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => true,
+        Atom::Variable(..) => {
+            atoms.facts(id).definition.as_ref().is_some_and(|index| invariant(atoms, index))
+        }
+        compound => compound.parts().all(|part| invariant(atoms, part)),
+    })
 }
 
 /// Whether a round may end before its last statement and be followed by another one.

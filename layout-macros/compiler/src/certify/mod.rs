@@ -95,11 +95,27 @@ pub struct Unproved {
 
 impl Certificate {
     /// Whether the order of all accesses is proved.
+    ///
+    /// ```
+    /// # use layout_compiler::{ParamSet, ParamValue};
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// assert!(double::DEFINITION.certificate(&set)?.races());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn races(&self) -> bool {
         !self.unproved.iter().any(|one| one.race)
     }
 
     /// Whether every access is proved to be inside of its tensor, or is masked.
+    ///
+    /// ```
+    /// # use layout_compiler::{ParamSet, ParamValue};
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// assert!(double::DEFINITION.certificate(&set)?.bounds());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bounds(&self) -> bool {
         self.unproved.iter().all(|one| one.race)
     }

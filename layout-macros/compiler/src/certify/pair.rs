@@ -103,7 +103,7 @@ impl Pair {
             differing,
             same_block: common.same_block,
             by_the_warp: [a, b].iter().any(|one| one.site.means == Transport::Matrix),
-            atomic: atomic(a.site.way, b.site.way, common.same_block),
+            atomic: one_place && atomic(a.site.way, b.site.way, common.same_block),
             exclusive: exclusive(common, a.site, b.site),
         })
     }

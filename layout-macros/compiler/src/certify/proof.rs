@@ -4,11 +4,12 @@
 //! wrong is refused, whoever made it. What it relies on: the atoms' intervals, the prover of [`crate::prove`], the instances of
 //! [`super::pair`].
 
-use super::enumerate::distinct;
+use super::enumerate::{distinct, leaves};
 use super::pair::{Equation, Pair};
 use crate::arith::gcd;
 use crate::index::{Atom, AtomId, Atoms, Index, Monomial, Range};
 use crate::ir::Special;
+use std::collections::BTreeSet;
 
 /// Why two accesses do not meet.
 #[derive(Clone, Debug, PartialEq)]
@@ -307,8 +308,9 @@ impl<'p> State<'p> {
     /// The same by a radix that is an atom: the prover shows that the low part is between its neighbouring multiples.
     fn split_symbol(&mut self, atoms: &Atoms, split: &Split, value: &Index, gap: Range) -> Step {
         let Some(radix) = split.radix.as_atom() else { return Step::Refused };
-        let own = |side: usize| self.pair.own[side].contains(&radix);
-        if own(0) || own(1) || !atoms.atom(radix).is_leaf() || gap != Range::of(0) {
+        let mut found = BTreeSet::new();
+        leaves(atoms, &split.radix, &mut found);
+        if found.iter().any(|id| self.pair.own.iter().any(|own| own.contains(id))) || gap != Range::of(0) {
             return Step::Refused;
         }
         let (high, low) = value.partition(|monomial, _| monomial.contains(&radix));

@@ -98,9 +98,9 @@ impl<'a> Prover<'a> {
     pub(super) fn barriers(&mut self) {
         let mut found = Vec::new();
         let (tables, body) = (self.tables(), self.checked.body());
-        self.uniform[0].divergent(tables, body, true, &mut found);
+        self.uniform.iter().for_each(|level| level.divergent(tables, body, true, &mut found));
         for origin in found {
-            let reason = "not all threads of the block are known to come to this barrier equally often";
+            let reason = "not all threads are known to come to this barrier equally often";
             self.unproved(true, "", (origin, None), reason);
         }
     }

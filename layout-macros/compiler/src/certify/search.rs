@@ -82,9 +82,13 @@ fn radices(atoms: &Atoms, pair: &Pair, value: &Index) -> Vec<Index> {
     }
     let mut symbols: BTreeSet<AtomId> = BTreeSet::new();
     for (monomial, _) in value.terms().iter().filter(|(monomial, _)| monomial.len() > 1) {
-        leaves(atoms, &Index::product(monomial, 1), &mut symbols);
+        symbols.extend(monomial);
     }
-    symbols.retain(|id| !pair.own.iter().any(|own| own.contains(id)));
+    symbols.retain(|id| {
+        let mut found = BTreeSet::new();
+        leaves(atoms, &Index::atom(*id), &mut found);
+        !found.iter().any(|id| pair.own.iter().any(|own| own.contains(id)))
+    });
     let symbols = symbols.into_iter().map(Index::atom);
     symbols.chain(found.into_iter().map(Index::constant)).collect()
 }

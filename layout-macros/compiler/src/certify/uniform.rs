@@ -156,13 +156,14 @@ impl Uniform {
         }
     }
 
-    /// The barriers that some threads may not come to, or not as often as others.
+    /// The barriers that some threads may not come to, or not as often as others; over the grid those of the grid.
     pub(super) fn divergent(&self, tables: &Tables, list: &[Line], uniform: bool, out: &mut Vec<Origin>) {
         for line in list {
-            let barrier = matches!(
-                line.kind,
-                StatementKind::Barrier(Participants::Block | Participants::Cluster | Participants::Grid)
-            );
+            let barrier = match line.kind {
+                StatementKind::Barrier(Participants::Grid) => true,
+                StatementKind::Barrier(Participants::Block | Participants::Cluster) => !self.grid,
+                _ => false,
+            };
             if barrier && !uniform {
                 out.push(line.origin);
             }

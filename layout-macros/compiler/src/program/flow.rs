@@ -171,6 +171,11 @@ fn join<S: Lattice>(a: Option<S>, b: Option<S>) -> Option<S> {
     }
 }
 
+/// Whether a loop has a round in any case, so that what is behind it is behind a round's end and not behind its header.
+pub fn at_least_once(kind: &StatementKind<Access, Operation>) -> bool {
+    matches!(trips(kind), Trips::AtLeastOne)
+}
+
 /// The loop's trip count, as far as its header says.
 enum Trips {
     /// Perhaps none.
