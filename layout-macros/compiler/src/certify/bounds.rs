@@ -10,7 +10,7 @@ use super::pair::Placed;
 use super::sites::{Loop, Site};
 use super::uniform::Uniform;
 use crate::check::Checked;
-use crate::index::{Atom, AtomId, Index};
+use crate::index::{Atom, AtomFacts, AtomId, Index};
 use crate::launch::{Extent, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::program::{Space, Transport};
 use crate::prove::Facts;
@@ -100,7 +100,9 @@ impl<'a> Bounds<'_, 'a> {
         else {
             return None;
         };
-        let found: Option<Vec<Index>> = extents.iter().map(|extent| self.extent(extent)).collect();
+        let end = |mode: usize| edges.get(mode).map(|(_, end)| end);
+        let found: Option<Vec<Index>> =
+            extents.iter().enumerate().map(|(mode, extent)| self.extent(extent, end(mode))).collect();
         let found = found?;
         let compact = |inner: std::ops::Range<usize>| {
             found.get(inner)?.iter().try_fold(Index::constant(1), |product, end| product.mul(end).ok())
@@ -144,15 +146,22 @@ impl<'a> Bounds<'_, 'a> {
         Index::atom(id).scale(divisor).ok()
     }
 
-    /// An extent of an argument.
-    fn extent(&self, extent: &Extent) -> Option<Index> {
+    /// An extent of an argument; as it is said in `known`, where that is the extent.
+    fn extent(&self, extent: &Extent, known: Option<&Index>) -> Option<Index> {
         let plan = self.checked.plan();
         match extent {
             Extent::Static(number) => Some(Index::constant(*number)),
-            Extent::Dim(dim) => self.names.atoms.iter().find_map(|(id, facts)| match facts.atom {
-                Atom::Dim { dim: own, divisor } if own == *dim => Index::atom(id).scale(divisor).ok(),
-                _ => None,
-            }),
+            Extent::Dim(dim) => {
+                let whole = |(id, facts): (AtomId, &AtomFacts)| match facts.atom {
+                    Atom::Dim { dim: own, divisor } if own == *dim => Index::atom(id).scale(divisor).ok(),
+                    _ => None,
+                };
+                // A dimension may be several atoms, by what divides it.
+                let mut all = self.names.atoms.iter().filter_map(whole);
+                let first = all.next()?;
+                let said = known.filter(|known| **known == first || all.any(|other| other == **known));
+                Some(said.unwrap_or(&first).clone())
+            }
             Extent::Computed(number) => {
                 let (index, _) = plan.computed.get(*number as usize)?;
                 // The plan's atoms are the first of the program's.

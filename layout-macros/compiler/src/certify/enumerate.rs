@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The most instances of one side, and common values.
 const MOST_INSTANCES: i128 = 1 << 15;
-const MOST_COMMON: i128 = 64;
+const MOST_COMMON: i128 = 256;
 /// The most steps in all.
 const MOST_STEPS: i128 = 1 << 18;
 

@@ -135,7 +135,7 @@ impl<'p> State<'p> {
         let values =
             self.values.iter().filter_map(|(id, value)| Index::atom(*id).plus(value.checked_neg()?).ok());
         let known = equal.chain(values).map(|value| Equation { value, gap: Range::of(0) });
-        known.chain(self.equations.iter().cloned()).collect()
+        self.equations.iter().cloned().chain(known).collect()
     }
 
     /// The second side's part that is the first side's with its own leaves replaced.

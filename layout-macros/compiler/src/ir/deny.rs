@@ -21,7 +21,7 @@ wire! {
         Synchronous,
         /// The order of two accesses is not proved; `certified` makes it an error.
         Races,
-        /// An access is not proved to be inside of its tensor; likewise.
+        /// An access is not proved to be inside of its tensor; so too.
         Bounds,
     }
 }
