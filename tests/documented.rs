@@ -47,8 +47,9 @@ fn without_example(text: &str) -> (Vec<(usize, &str)>, usize) {
 }
 
 /// What `layout_cuda` re-exports of the compiler and the simulator.
-const REEXPORTED: [&str; 9] = [
+const REEXPORTED: [&str; 10] = [
     "layout-macros/compiler/src/bind_error.rs",
+    "layout-macros/compiler/src/certify/mod.rs",
     "layout-macros/compiler/src/definition.rs",
     "layout-macros/compiler/src/params.rs",
     "layout-macros/compiler/src/explain/mod.rs",
