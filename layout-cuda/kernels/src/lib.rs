@@ -9,11 +9,15 @@ pub mod attention;
 pub mod backward;
 #[cfg(feature = "attention")]
 pub mod decode;
+#[cfg(feature = "elementwise")]
+pub mod elementwise;
 pub mod kernels;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mesh")]
 pub mod mesh;
+#[cfg(feature = "elementwise")]
+mod modes;
 #[cfg(any(feature = "attention", feature = "matmul", feature = "memory"))]
 mod operations;
 #[cfg(feature = "matmul")]
@@ -28,9 +32,16 @@ pub use operations::matmul;
 #[cfg(feature = "memory")]
 pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
 
-#[cfg(any(feature = "matmul", feature = "memory"))]
+#[cfg(any(feature = "elementwise", feature = "matmul", feature = "memory"))]
 use layout_cuda::{BindError, Error, LaunchError};
-use layout_cuda::{ParamSet, ParamValue};
+use layout_cuda::{Element, ParamSet, ParamValue, bf16, f16};
+
+/// The types of elements that are computed in float32 and rounded once: `f32`, `bf16`, `f16`.
+pub trait Real: Element {}
+
+impl Real for f32 {}
+impl Real for bf16 {}
+impl Real for f16 {}
 
 /// A parameter set of numbers.
 ///
@@ -45,7 +56,7 @@ pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
 }
 
 /// An error where an argument's extent is not the one that another argument has.
-#[cfg(any(feature = "matmul", feature = "memory"))]
+#[cfg(any(feature = "elementwise", feature = "matmul", feature = "memory"))]
 fn same(
     of: &str,
     argument: &str,

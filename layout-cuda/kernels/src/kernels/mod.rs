@@ -18,6 +18,8 @@ pub mod decode;
 mod doubles;
 #[cfg(feature = "matmul")]
 mod edges;
+#[cfg(feature = "elementwise")]
+pub mod elementwise;
 #[cfg(feature = "matmul")]
 pub mod gemm;
 #[cfg(feature = "matmul")]
@@ -97,6 +99,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &of_products(),
         #[cfg(feature = "attention")]
         &of_attention(),
+        #[cfg(feature = "elementwise")]
+        &elementwise::definitions(),
         #[cfg(feature = "memory")]
         &memory::definitions(),
     ];
