@@ -22,6 +22,10 @@ mod modes;
 mod operations;
 #[cfg(feature = "matmul")]
 pub mod product;
+#[cfg(feature = "reductions")]
+pub mod reductions;
+#[cfg(feature = "reductions")]
+mod three;
 
 #[cfg(feature = "memory")]
 pub use memory::{add_rms_norm, cross_entropy, gemv, layer_norm, softmax, transpose};
@@ -32,7 +36,7 @@ pub use operations::matmul;
 #[cfg(feature = "memory")]
 pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
 
-#[cfg(any(feature = "elementwise", feature = "matmul", feature = "memory"))]
+#[cfg(any(feature = "elementwise", feature = "matmul", feature = "memory", feature = "reductions"))]
 use layout_cuda::{BindError, Error, LaunchError};
 use layout_cuda::{Element, ParamSet, ParamValue, bf16, f16};
 
@@ -56,7 +60,7 @@ pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
 }
 
 /// An error where an argument's extent is not the one that another argument has.
-#[cfg(any(feature = "elementwise", feature = "matmul", feature = "memory"))]
+#[cfg(any(feature = "elementwise", feature = "matmul", feature = "memory", feature = "reductions"))]
 fn same(
     of: &str,
     argument: &str,

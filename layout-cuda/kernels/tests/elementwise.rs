@@ -2,31 +2,11 @@
 //!
 //! Law: every function, type and way of walking is run here, and what a function says of NaN, infinities and zeros holds.
 
+mod support;
+
 use layout_cuda::{Device, Error, LaunchError, bf16, f16};
-use layout_kernels::Real;
 use layout_kernels::elementwise::{Binary, Pairs, Unary, binary, choose, rope, unary};
-
-/// A type of elements as float64: its value, the nearest one, and half a unit in the last place.
-trait Wide: Real + PartialEq {
-    const ROUNDING: f64;
-    fn wide(self) -> f64;
-    fn near(value: f64) -> Self;
-}
-
-macro_rules! wide {
-    ($($ty:ty, $rounding:expr, $near:expr;)*) => {$(
-        impl Wide for $ty {
-            const ROUNDING: f64 = $rounding;
-            fn wide(self) -> f64 { f64::from(self) }
-            fn near(value: f64) -> Self { ($near)(value) }
-        }
-    )*};
-}
-wide! {
-    f32, 6e-8, |value| value as f32;
-    bf16, 3.91e-3, bf16::from_f64;
-    f16, 4.9e-4, f16::from_f64;
-}
+use support::Wide;
 
 /// Numbers of both signs, and after them what is at the ends of float32.
 fn values<T: Wide>(n: usize, seed: usize) -> Vec<T> {

@@ -34,6 +34,8 @@ mod multipliers;
 mod padding;
 #[cfg(feature = "matmul")]
 mod pair;
+#[cfg(feature = "reductions")]
+pub mod reductions;
 #[cfg(feature = "matmul")]
 mod split;
 #[cfg(feature = "matmul")]
@@ -103,6 +105,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &elementwise::definitions(),
         #[cfg(feature = "memory")]
         &memory::definitions(),
+        #[cfg(feature = "reductions")]
+        &reductions::definitions(),
     ];
     families.concat()
 }
