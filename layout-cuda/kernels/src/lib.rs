@@ -18,13 +18,15 @@ pub mod memory;
 pub mod mesh;
 #[cfg(feature = "elementwise")]
 mod modes;
+#[cfg(feature = "movement")]
+pub mod movement;
 #[cfg(any(feature = "attention", feature = "matmul", feature = "memory"))]
 mod operations;
 #[cfg(feature = "matmul")]
 pub mod product;
 #[cfg(feature = "reductions")]
 pub mod reductions;
-#[cfg(feature = "reductions")]
+#[cfg(any(feature = "movement", feature = "reductions"))]
 mod three;
 
 #[cfg(feature = "memory")]
@@ -36,7 +38,13 @@ pub use operations::matmul;
 #[cfg(feature = "memory")]
 pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
 
-#[cfg(any(feature = "elementwise", feature = "matmul", feature = "memory", feature = "reductions"))]
+#[cfg(any(
+    feature = "elementwise",
+    feature = "matmul",
+    feature = "memory",
+    feature = "movement",
+    feature = "reductions"
+))]
 use layout_cuda::{BindError, Error, LaunchError};
 use layout_cuda::{Element, ParamSet, ParamValue, bf16, f16};
 
@@ -60,7 +68,13 @@ pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
 }
 
 /// An error where an argument's extent is not the one that another argument has.
-#[cfg(any(feature = "elementwise", feature = "matmul", feature = "memory", feature = "reductions"))]
+#[cfg(any(
+    feature = "elementwise",
+    feature = "matmul",
+    feature = "memory",
+    feature = "movement",
+    feature = "reductions"
+))]
 fn same(
     of: &str,
     argument: &str,

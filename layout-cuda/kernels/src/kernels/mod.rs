@@ -28,6 +28,8 @@ mod halves;
 pub mod memory;
 #[cfg(feature = "mesh")]
 pub mod mesh;
+#[cfg(feature = "movement")]
+pub mod movement;
 #[cfg(feature = "matmul")]
 mod multipliers;
 #[cfg(feature = "matmul")]
@@ -105,6 +107,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &elementwise::definitions(),
         #[cfg(feature = "memory")]
         &memory::definitions(),
+        #[cfg(feature = "movement")]
+        &movement::definitions(),
         #[cfg(feature = "reductions")]
         &reductions::definitions(),
     ];
