@@ -26,6 +26,8 @@ mod operations;
 pub mod product;
 #[cfg(feature = "reductions")]
 pub mod reductions;
+#[cfg(feature = "rows")]
+pub mod rows;
 #[cfg(any(feature = "movement", feature = "reductions"))]
 mod three;
 

@@ -38,6 +38,8 @@ mod padding;
 mod pair;
 #[cfg(feature = "reductions")]
 pub mod reductions;
+#[cfg(feature = "rows")]
+pub mod rows;
 #[cfg(feature = "matmul")]
 mod split;
 #[cfg(feature = "matmul")]
@@ -111,6 +113,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &movement::definitions(),
         #[cfg(feature = "reductions")]
         &reductions::definitions(),
+        #[cfg(feature = "rows")]
+        &rows::definitions(),
     ];
     families.concat()
 }
