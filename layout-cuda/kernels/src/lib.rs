@@ -24,6 +24,8 @@ pub mod movement;
 mod operations;
 #[cfg(feature = "matmul")]
 pub mod product;
+#[cfg(feature = "random")]
+pub mod random;
 #[cfg(feature = "reductions")]
 pub mod reductions;
 #[cfg(feature = "rows")]

@@ -36,6 +36,8 @@ mod multipliers;
 mod padding;
 #[cfg(feature = "matmul")]
 mod pair;
+#[cfg(feature = "random")]
+pub mod random;
 #[cfg(feature = "reductions")]
 pub mod reductions;
 #[cfg(feature = "rows")]
@@ -111,6 +113,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &memory::definitions(),
         #[cfg(feature = "movement")]
         &movement::definitions(),
+        #[cfg(feature = "random")]
+        &random::definitions(),
         #[cfg(feature = "reductions")]
         &reductions::definitions(),
         #[cfg(feature = "rows")]
