@@ -1,0 +1,127 @@
+"""The operations of `bench -- breadth` by PyTorch, at the same shapes and in the same types: a line for each.
+
+Run: python3 examples/bench/breadth.py [TEXT]; TEXT is a part of the names that are run. A figure is the median of 20 launches, each with a
+cold L2 cache; GB/s are of the bytes that `bench` counts. Beside it the copy of as many bytes.
+"""
+
+import statistics
+import sys
+
+import torch
+from torch.nn import functional
+
+SHAPES = [(8192, 8192), (8191, 8193), (513, 1027)]
+COLD = torch.empty(1 << 28, dtype=torch.uint8, device="cuda")
+
+
+def milliseconds(call):
+    """The median of some launches, each with a cold L2 cache."""
+    call()
+    times = []
+    for _ in range(20):
+        COLD.zero_()
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end))
+    return statistics.median(times)
+
+
+def copy_of(amount):
+    """Milliseconds of a copy that reads and writes so many bytes in all."""
+    x = torch.empty(max(1, int(amount) // 2), dtype=torch.uint8, device="cuda")
+    y = torch.empty_like(x)
+    return milliseconds(lambda: y.copy_(x))
+
+
+def turned(x, cos, sin, adjacent):
+    """Rotary embedding as models write it."""
+    if adjacent:
+        re, im = x[..., 0::2].float(), x[..., 1::2].float()
+        return torch.stack((re * cos - im * sin, im * cos + re * sin), -1).flatten(-2).to(x.dtype)
+    half = x.shape[-1] // 2
+    re, im = x[..., :half].float(), x[..., half:].float()
+    return torch.cat((re * cos - im * sin, im * cos + re * sin), -1).to(x.dtype)
+
+
+def operations(m, n, dtype):
+    """Names, calls, and bytes of all elements."""
+    x, y = (torch.rand(m, n, device="cuda").mul(8).sub(4).to(dtype) for _ in range(2))
+    size, mask, row, turned_y = x.element_size(), y > 0, y[:1], y.view(n, m).T
+    d = 128 if n % 128 == 0 else 2
+    heads = x.flatten()[: m * (n // d) * d].view(m, n // d, d)
+    cos, sin = (torch.rand(m, 1, d // 2, device="cuda") for _ in range(2))
+    rows = torch.arange(m, device="cuda") * 7919 % m
+    columns = (torch.arange(m * n, device="cuda") * 7919 % n).view(m, n)
+    halves, sums = rows // 2, torch.zeros((m + 1) // 2, n, device="cuda")
+    one, two, three = (count * size * m * n for count in (1, 2, 3))
+    unary = {
+        "affine": lambda: x.mul(0.5).add_(1.25),
+        "exp": x.exp,
+        "log": x.log,
+        "sqrt": x.sqrt,
+        "sigmoid": x.sigmoid,
+        "relu": x.relu,
+        "clamp": lambda: x.clamp(-0.5, 1.25),
+        "silu": lambda: functional.silu(x),
+        "gelu": lambda: functional.gelu(x),
+        "gelu_tanh": lambda: functional.gelu(x, approximate="tanh"),
+    }
+    binary = {
+        "add": lambda: x + y,
+        "sub": lambda: x - y,
+        "mul": lambda: x * y,
+        "div": lambda: x / y,
+        "maximum": lambda: torch.maximum(x, y),
+        "minimum": lambda: torch.minimum(x, y),
+        "swiglu": lambda: functional.silu(x) * y,
+        "add of a transposed": lambda: x + turned_y,
+    }
+    yield from ((name, call, two) for name, call in unary.items())
+    yield "cast", lambda: x.to(torch.bfloat16, copy=True), one + 2 * m * n
+    yield from ((name, call, three) for name, call in binary.items())
+    yield "add of a row", lambda: x + row, two
+    yield "choose", lambda: torch.where(mask, x, y), three + m * n
+    for name, adjacent in (("rope, halves", False), ("rope, adjacent", True)):
+        yield name, lambda adjacent=adjacent: turned(heads, cos, sin, adjacent), 2 * size * heads.numel() + 4 * m * d
+    for what, axis in (("rows", 1), ("columns", 0)):
+        of_axis = {
+            "sum": lambda axis=axis: x.sum(axis, dtype=torch.float32),
+            "mean": lambda axis=axis: x.mean(axis, dtype=torch.float32),
+            "variance": lambda axis=axis: x.var(axis),
+            "max": lambda axis=axis: x.amax(axis),
+            "min": lambda axis=axis: x.amin(axis),
+            "logsumexp": lambda axis=axis: x.logsumexp(axis),
+            "product": lambda axis=axis: x.prod(axis),
+            "argmax": lambda axis=axis: x.argmax(axis),
+            "argmin": lambda axis=axis: x.argmin(axis),
+            "any": lambda axis=axis: x.any(axis),
+            "all": lambda axis=axis: x.all(axis),
+        }
+        yield from ((f"{name} of {what}", call, one) for name, call in of_axis.items())
+    yield "select_rows", lambda: x.index_select(0, rows), two
+    yield "gather", lambda: x.gather(1, columns), two + 4 * m * n
+    yield "scatter_add", lambda: sums.index_add_(0, halves, x.float()), one + 4 * m * n
+    yield "roll", lambda: x.roll((3, -5), (0, 1)), two
+    yield "flip", lambda: x.flip(1), two
+    yield "permute", lambda: x.T.contiguous(), two
+    yield "pad", lambda: functional.pad(x, (2, 1, 1, 1)), two
+    yield "concat", lambda: torch.cat((x, x), 1), 2 * two
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    print(f"{'operation':22} {'type':5} {'shape':12} {'ms':>8} {'GB/s':>8} {'of a copy':>10}")
+    for m, n in SHAPES:
+        for dtype in (torch.float32, torch.bfloat16):
+            for name, call, amount in operations(m, n, dtype):
+                if wanted not in name:
+                    continue
+                ms, best = milliseconds(call), copy_of(amount)
+                kind = "f32" if dtype == torch.float32 else "bf16"
+                print(f"{name:22} {kind:5} {f'{m} x {n}':12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)
+
+
+main()
