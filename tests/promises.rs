@@ -11,6 +11,7 @@ use layout_cuda::{bf16, f16};
 use layout_simulator::{Options, SimulatorArgument, simulate};
 use layout_tests::kernels::{cases, definitions};
 use layout_tests::support::data::{floats, noise};
+use std::collections::BTreeMap;
 
 /// What a launch is given for one argument.
 enum Given {
@@ -87,17 +88,21 @@ fn agree(definition: &Definition, set: &ParamSet, extent: usize) -> usize {
 /// The bytes of the tensors that a variant writes.
 fn run(checked: &Checked, extent: usize) -> Result<Vec<Vec<u8>>, BindError> {
     let plan = checked.plan();
-    let mut given: Vec<Given> = (0u64..)
-        .zip(&plan.arguments)
-        .map(|(number, argument)| match &argument.kind {
+    // Extents that follow from others are what binding says.
+    let mut computed: BTreeMap<(String, usize), usize> = BTreeMap::new();
+    let all = |computed: &BTreeMap<(String, usize), usize>| -> Vec<Given> {
+        let given = (0u64..).zip(&plan.arguments).map(|(number, argument)| match &argument.kind {
             PlanArgumentKind::Tensor { elem, mutable, layout, extents } => {
-                let shape: Vec<usize> = extents
-                    .iter()
-                    .map(|known| match known {
+                let shape: Vec<usize> = (0..)
+                    .zip(extents)
+                    .map(|(mode, known)| match known {
                         Extent::Static(known) => usize::try_from(*known).expect("an extent"),
                         // A place for each part of each row.
                         Extent::Dim(dim) if plan.dims[*dim as usize] == "MEETING" => 8 * extent,
-                        Extent::Dim(_) | Extent::Computed(_) => extent,
+                        Extent::Dim(_) => extent,
+                        Extent::Computed(_) => {
+                            computed.get(&(argument.name.clone(), mode)).copied().unwrap_or(extent)
+                        }
                     })
                     .collect();
                 tensor(*elem, *mutable, *layout, shape, number)
@@ -107,20 +112,31 @@ fn run(checked: &Checked, extent: usize) -> Result<Vec<Vec<u8>>, BindError> {
                 false => Constant { elem: *elem, bits: 1 },
             }),
             PlanArgumentKind::Index => Given::Index(5),
-        })
-        .collect();
-    let plain: Vec<LaunchArgument<'_>> = given
-        .iter()
-        .map(|given| match given {
-            Given::Tensor { elem, shape, strides, bytes, .. } => {
-                let len = bytes.len() / elem.bytes() as usize;
-                LaunchArgument::Tensor { elem: *elem, shape, strides, address: 0, len }
+        });
+        given.collect()
+    };
+    let (mut given, bound) = loop {
+        let given = all(&computed);
+        let plain: Vec<LaunchArgument<'_>> = given
+            .iter()
+            .map(|given| match given {
+                Given::Tensor { elem, shape, strides, bytes, .. } => {
+                    let len = bytes.len() / elem.bytes() as usize;
+                    LaunchArgument::Tensor { elem: *elem, shape, strides, address: 0, len }
+                }
+                Given::Scalar(constant) => LaunchArgument::Scalar(constant.elem, constant.bits),
+                Given::Index(value) => LaunchArgument::Index(*value),
+            })
+            .collect();
+        match plan.bind(&plain, (!plan.has_grid()).then_some([3, 1, 1])) {
+            Err(BindError::Computed { argument, mode, expected: Some(expected), .. })
+                if !computed.contains_key(&(argument.clone(), mode)) =>
+            {
+                computed.insert((argument, mode), usize::try_from(expected).expect("an extent"));
             }
-            Given::Scalar(constant) => LaunchArgument::Scalar(constant.elem, constant.bits),
-            Given::Index(value) => LaunchArgument::Index(*value),
-        })
-        .collect();
-    let bound = plan.bind(&plain, (!plan.has_grid()).then_some([3, 1, 1]))?;
+            bound => break (given, bound?),
+        }
+    };
     let mut arguments: Vec<SimulatorArgument<'_>> = given
         .iter_mut()
         .map(|given| match given {

@@ -5,6 +5,7 @@
 mod adding;
 mod attention;
 mod bits;
+mod breadth;
 mod chain;
 mod clusters;
 mod control;
@@ -15,6 +16,7 @@ mod gemm;
 mod hints;
 mod indices;
 mod layouts;
+mod lines;
 mod matrix;
 mod memory;
 mod movement;
@@ -50,11 +52,13 @@ pub fn cases() -> Vec<Case> {
         types::cases(),
         control::cases(),
         bits::cases(),
+        breadth::cases(),
         chain::cases(),
         clusters::cases(),
         hints::cases(),
         indices::cases(),
         layouts::cases(),
+        lines::cases(),
         matrix::cases(),
         stencil::cases(),
         movement::cases(),

@@ -8,6 +8,8 @@
 
 mod attention;
 mod bench;
+mod breadth;
+mod lines;
 mod moves;
 mod norms;
 mod products;
@@ -19,7 +21,7 @@ mod windows;
 use bench::Bench;
 use layout_bench::kernels::every_definition;
 use layout_cuda::{Definition, Device, Elem, Error, ParamValue};
-use layout_kernels::kernels::{memory, mesh};
+use layout_kernels::kernels::{memory, mesh, random};
 use layout_tests::support::cubin::arch_of_first;
 use layout_tests::support::gpu::gpu;
 use layout_tests::support::parallel::in_parallel;
@@ -96,17 +98,19 @@ impl Entry {
 static INTEGERS: [&Definition; 2] = [&memory::histogram::DEFINITION, &memory::scale_bytes::DEFINITION];
 
 /// Kernels that read no number.
-static WITHOUT_INPUT: [&Definition; 1] = [&memory::noise::DEFINITION];
+static WITHOUT_INPUT: [&Definition; 2] = [&memory::noise::DEFINITION, &random::random::DEFINITION];
 
 fn entries() -> Vec<Entry> {
     [
         attention::entries(),
+        breadth::entries(),
         rows::entries(),
         products::entries(),
         reductions::entries(),
         puzzles::entries(),
         windows::entries(),
         norms::entries(),
+        lines::entries(),
         moves::entries(),
     ]
     .into_iter()

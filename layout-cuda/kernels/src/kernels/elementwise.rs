@@ -220,6 +220,7 @@ mod functions {
         filter(F == identity && (T == U || T == f32 && U == bf16) && (MODES == 2 || T == f32)),
         block = [256], grid = [(A * B * C * D).div_ceil(256 * ROUNDS)],
         require(A * B * C * D < 4294966272),
+        deny(narrowed),
     )]
     pub fn unary_strided<T, U, const A: usize, const B: usize, const C: usize, const D: usize>(
         x: &LayoutTensor<T, Strided<A, B, C, D>>,
@@ -242,6 +243,7 @@ mod functions {
         filter(F == add && (MODES == 2 || T == f32)),
         block = [256], grid = [(A * B * C * D).div_ceil(256 * ROUNDS)],
         require(A * B * C * D < 4294966272),
+        deny(narrowed),
     )]
     pub fn binary_strided<T, const A: usize, const B: usize, const C: usize, const D: usize>(
         x: &LayoutTensor<T, Strided<A, B, C, D>>,
@@ -263,6 +265,7 @@ mod functions {
         T = [f32, bf16, f16], MODES = [2, 4], ROUNDS = 4,
         block = [256], grid = [(A * B * C * D).div_ceil(256 * ROUNDS)],
         require(A * B * C * D < 4294966272),
+        deny(narrowed),
     )]
     pub fn choose_strided<T, const A: usize, const B: usize, const C: usize, const D: usize>(
         mask: &LayoutTensor<bool, Strided<A, B, C, D>>,
@@ -285,6 +288,7 @@ mod functions {
         T = [f32, bf16, f16], ADJACENT = [false, true], V = [1, 8],
         block = [256], grid = [(M * H * (D / 2 / V)).div_ceil(256)],
         require(D % (2 * V) == 0),
+        deny(narrowed),
     )]
     pub fn rope<T, const M: usize, const H: usize, const D: usize>(
         x: &LayoutTensor<T, RowMajor<M, H, D>>,

@@ -24,6 +24,7 @@ mod moves {
     #[tiled_kernel(
         T = [f32, bf16], V = [1, 4, 8], filter(V * size_of::<T>() <= 16 && (V != 4 || T == f32)),
         block = [256], grid = [(M * (D / V)).div_ceil(256)], require(D % V == 0, M * D < 4294966272),
+        deny(narrowed),
     )]
     pub fn select_rows<T, const N: usize, const M: usize, const D: usize>(
         x: &LayoutTensor<T, RowMajor<N, D>>,
@@ -47,6 +48,7 @@ mod moves {
     /// `out[a, i, b] = x[a, index[a, i, b], b]`
     #[tiled_kernel(
         T = [f32, bf16], block = [256], grid = [(A * I * B).div_ceil(256)], require(A * I * B < 4294966272),
+        deny(narrowed),
     )]
     pub fn gather<T, const A: usize, const N: usize, const B: usize, const I: usize>(
         x: &LayoutTensor<T, Strided<A, N, B>>,
@@ -68,6 +70,7 @@ mod moves {
     /// Adds `x[a, i, b]` to `out[a, index[a, i, b], b]`, in an order that is open.
     #[tiled_kernel(
         T = [f32, bf16], block = [256], grid = [(A * I * B).div_ceil(256)], require(A * I * B < 4294966272),
+        deny(narrowed),
     )]
     pub fn scatter_add<T, const A: usize, const N: usize, const B: usize, const I: usize>(
         x: &LayoutTensor<T, Strided<A, I, B>>,
@@ -95,6 +98,7 @@ mod moves {
     #[tiled_kernel(
         T = [f32, bf16], U = [f32, bf16], WRAPS = [false, true], filter(T == U || !WRAPS),
         block = [256], grid = [(A * B * C * D).div_ceil(1024)], require(A * B * C * D < 4294966272),
+        deny(narrowed),
     )]
     pub fn moved<
         T,

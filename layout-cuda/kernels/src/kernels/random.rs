@@ -102,7 +102,7 @@ mod philox {
 
     /// `out[i]`: a column of row `i`, drawn by `numbers[i]` in [0, 1) with the weights `e^(logits[i] / temperature)` of the `k` largest
     /// logits, and of these the largest that together have the share `p`; those that equal the least of them are in, too.
-    #[tiled_kernel(T = [f32, bf16, f16], block = [256], grid = [M])]
+    #[tiled_kernel(T = [f32, bf16, f16], block = [256], grid = [M], deny(narrowed))]
     pub fn sample<T, const M: usize, const N: usize>(
         logits: &LayoutTensor<T, RowMajor<M, N>>,
         numbers: &LayoutTensor<f32, RowMajor<M>>,

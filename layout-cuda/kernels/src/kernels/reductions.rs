@@ -152,13 +152,24 @@ mod states {
         fn over_block(self, op: usize, own: usize, thread: usize, step: usize, count: usize) -> Self {
             let (mut a, mut b) = (shared::<f32>(row_major([256])), shared::<f32>(row_major([256])));
             let mut at = shared::<u32>(row_major([256]));
+            // What the other operations do not join.
+            let has_rest = op == VARIANCE || op == LOGSUMEXP;
+            let has_place = op == VARIANCE || op >= MAX && op <= ARGMIN;
             let mut state = self;
             let mut width = count / 2;
             while width > 0 {
-                (a[[own]], b[[own]], at[[own]]) = (state.a, state.b, state.at);
+                a[[own]] = state.a;
+                if has_rest {
+                    b[[own]] = state.b;
+                }
+                if has_place {
+                    at[[own]] = state.at;
+                }
                 barrier();
                 let other = (own + width * step) % 256;
-                let joined = state.join(op, Self { a: a[[other]], b: b[[other]], at: at[[other]] });
+                let rest = if has_rest { b[[other]] } else { 0.0 };
+                let place = if has_place { at[[other]] } else { 0 };
+                let joined = state.join(op, Self { a: a[[other]], b: rest, at: place });
                 if thread < width {
                     state = joined;
                 }
@@ -242,6 +253,7 @@ mod states {
             T == f32 && (COLS == 1) == (OP % 2 == 1) || OP == 2 && COLS == 1,
         ),
         block = [COLS, 256 / COLS], grid = [M * K.div_ceil(COLS)],
+        deny(narrowed),
     )]
     pub fn reduce_axis<T, U, const M: usize, const N: usize, const K: usize>(
         x: &LayoutTensor<T, Strided<M, N, K>>,
