@@ -211,6 +211,8 @@ pub fn cases() -> Vec<Case> {
             &magnitudes::DEFINITION,
             vec![[3, 64, 0], [2, 130, 0], [1, 65, 0], [2, 1, 0], [1, 2, 0]],
             |run| {
+                // Words begin at multiples of four bytes.
+                let run = run.aligned();
                 let [m, n, _] = run.size;
                 let values: Vec<bf16> = floats(m * n, 12).into_iter().map(bf16::from_f32).collect();
                 let a = run.tensor(&values, [m, n])?;

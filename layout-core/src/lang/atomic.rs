@@ -22,7 +22,7 @@ use super::view::{View, Write};
 pub trait Atomic: Tensor {
     /// Adds to an element atomically; gives its old value. Types: `i32 u32 i64 u64 f32 f64`, in a global or a shared
     /// tensor. The order of several threads' atomics is open, so a sum of floats may differ in its last bits from run to
-    /// run. It orders no other access.
+    /// run. A subnormal `f32` in a global tensor, added or as the sum, is zero. It orders no other access.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

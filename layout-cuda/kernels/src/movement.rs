@@ -74,7 +74,7 @@ pub fn gather<T: Element, const R: usize>(
 }
 
 /// Adds `x[.., i, ..]` to `out[.., index[.., i, ..], ..]` in mode `axis`, as [`gather`]. Sums are float32 in an order that is open, so that
-/// the last bits may differ from run to run. Asynchronous.
+/// the last bits may differ from run to run; subnormal numbers are zero. Asynchronous.
 ///
 /// # Errors
 /// As [`gather`].

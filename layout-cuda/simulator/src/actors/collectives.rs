@@ -244,6 +244,9 @@ impl Machine<'_> {
             let (expected, value) = (wanted[lane], values[lane]);
             let changed = |old: u64| match change {
                 AtomicChange::CompareExchange if old != expected => old,
+                AtomicChange::Add if site.elem == Elem::F32 && matches!(site.target, Target::Global(_)) => {
+                    added_in_global_memory(old, value)
+                }
                 _ => changed(change, site.elem, old, value),
             };
             before[lane] = match site.target {
@@ -285,6 +288,14 @@ impl Machine<'_> {
             Bank::Mask => {}
         }
     }
+}
+
+/// `atom.add.f32` of global memory: a subnormal operand or sum is a zero of its sign (PTX ISA 9.1, `atom`); of shared memory it
+/// stays.
+fn added_in_global_memory(old: u64, value: u64) -> u64 {
+    let flushed = |value: f32| if value.is_subnormal() { 0f32.copysign(value) } else { value };
+    let [old, value] = [old, value].map(|bits| flushed(f32::from_bits(bits as u32)));
+    u64::from(flushed(old + value).to_bits())
 }
 
 /// The bits of an element after an update.
