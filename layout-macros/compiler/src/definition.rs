@@ -77,8 +77,8 @@ impl Definition {
         if valid(&kernel) { Ok(kernel) } else { Err(WireError::Damaged { remaining: 0 }) }
     }
 
-    /// What is proved of the variant of a parameter set, for every size of a launch: that its accesses do not race, and are inside of
-    /// their tensors.
+    /// What is proved of every variant of a parameter set, for every size of a launch: that its accesses do not race, and are inside of
+    /// their tensors. Proofs are those of the usual variant.
     ///
     /// # Errors
     /// Those of the compilation.
@@ -97,7 +97,13 @@ impl Definition {
             help: None,
             origin: super::origin::Origin(0),
         })?;
-        let checked = check(&specialise(&kernel, set, Promises::USUAL)?)?;
-        Ok(certify(&checked))
+        let promised = (0..kernel.variant_if.len() as u32).map(|number| (true, true, Some(number)));
+        let plain = [(true, false, None), (false, true, None), (false, false, None)];
+        let mut all = certify(&check(&specialise(&kernel, set, Promises::USUAL)?)?);
+        for (narrow, aligned, variant_if) in plain.into_iter().chain(promised) {
+            let promises = Promises { narrow, aligned, variant_if };
+            all.restrict(certify(&check(&specialise(&kernel, set, promises)?)?));
+        }
+        Ok(all)
     }
 }

@@ -94,6 +94,15 @@ pub struct Unproved {
 }
 
 impl Certificate {
+    /// Adds what is not proved of another variant.
+    pub(super) fn restrict(&mut self, other: Certificate) {
+        for one in other.unproved {
+            if !self.unproved.contains(&one) {
+                self.unproved.push(one);
+            }
+        }
+    }
+
     /// Whether the order of all accesses is proved.
     ///
     /// ```

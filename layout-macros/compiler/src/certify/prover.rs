@@ -79,11 +79,11 @@ impl<'a> Prover<'a> {
                 StatementKind::Operation(operation) => match operation.means() {
                     Transport::Tma => "a copy by tensor map",
                     Transport::RemoteShared => "a store to another block",
-                    Transport::Thread
-                    | Transport::Atomic
-                    | Transport::CopyAsync
-                    | Transport::Matrix
-                    | Transport::MatrixUnits => return,
+                    // It is in flight until its wait, which no pair of accesses shows.
+                    Transport::CopyAsync => "`cp.async`",
+                    Transport::Thread | Transport::Atomic | Transport::Matrix | Transport::MatrixUnits => {
+                        return;
+                    }
                 },
                 _ => return,
             };
