@@ -191,6 +191,9 @@ fn elements_that_are_nowhere() {
         ("y[[N + i]] = 1.0;", "an element at `N` or beyond it"),
         ("y[[N + i - 32]] = 1.0;", ""),
         ("for r in 0..k { y[[N - 1 + r]] = 1.0; }", ""),
+        // Outside in the launches of the variant with 32-bit offsets alone.
+        ("y[[2147483648]] = 1.0;", ""),
+        ("y[[0]] = s[[4294967295 - k]];", ""),
         // The part of a tile beyond the tensor is masked.
         ("let t = x.tile([5, 8], [1, 0]); y[[0]] = t[[4, 0]];", ""),
         ("let t = x.window([3, 3], [-2, 7]); y[[0]] = t[[0, 0]];", ""),

@@ -57,6 +57,7 @@ use super::params::{ParamSet, Promises};
 use super::program::{Comparison, PlaceId, Space, Statement, Tables};
 use super::valid::valid;
 use evaluator::{Evaluator, IndexAssumption};
+use outside::Outside;
 use std::collections::{HashMap, HashSet};
 
 /// A kernel without parameters, at the level of tiles.
@@ -77,6 +78,23 @@ pub struct Specialised {
 /// # Errors
 /// Everything the kernel's text does wrong for these parameters, gathered, each origin once.
 pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Result<Specialised, Errors> {
+    let general = Promises { narrow: false, variant_if: None, ..promises };
+    let found = variant(kernel, params, promises, Outside::Refused);
+    if found.is_ok() || promises == general {
+        return found;
+    }
+    // What is outside under the promises alone is masked: a launch without them may have it inside.
+    variant(kernel, params, general, Outside::Refused)?;
+    variant(kernel, params, promises, Outside::Masked)
+}
+
+/// One variant of a kernel.
+fn variant(
+    kernel: &Kernel,
+    params: &ParamSet,
+    promises: Promises,
+    outside: Outside,
+) -> Result<Specialised, Errors> {
     if !valid(kernel) {
         let message = "the kernel does not hold together: an id is out of range of its table".into();
         let help = Some("take the kernel of a `Definition`, which the macro made".into());
@@ -86,6 +104,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
     let (mut index_assumptions, mut modular_bounds) = (HashMap::new(), HashMap::new());
     let ((head, mut plan, facts), mut evaluator) = loop {
         let mut evaluator = evaluator(kernel, params, promises, index_assumptions.clone());
+        evaluator.reach.outside = outside;
         evaluator.modular_bounds = modular_bounds.clone();
         let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
         evaluator.host = false;

@@ -1,8 +1,9 @@
 //! Accesses and views that are outside in every launch: errors of the build, as rustc's of an array.
 //!
-//! Law: a coordinate is refused where it is the extent or more in every launch, or where the extent is a number and some round of the loops with known rounds gives no value
-//! inside; a number written as a coordinate under any condition, a computed one where no condition of the run inside of the loop
-//! or the function can leave that value out. The part of a tile that overhangs its tensor is masked, never refused.
+//! Law: a coordinate is refused where it is the extent or more in every launch of every variant, or where the extent is a number
+//! and some round of the loops with known rounds gives no value inside; a number written as a coordinate under any condition, a
+//! computed one where no condition of the run inside of the loop or the function can leave that value out. The part of a tile that
+//! overhangs its tensor is masked, never refused.
 
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use crate::index::{Atom, Index, Range, VarId};
@@ -11,9 +12,19 @@ use crate::origin::Origin;
 use crate::program::StatementKind;
 use crate::view::View;
 
+/// What becomes of an access that is outside in every launch of a variant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Outside {
+    #[default]
+    Refused,
+    /// Where another variant's launches may have it inside.
+    Masked,
+}
+
 /// What decides whether the present code runs with each value that its indices may have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
+    pub outside: Outside,
     /// The variables of the loops around with known rounds, none of which is left early.
     pub rounds: Vec<VarId>,
     /// Conditions of the run inside of such a loop or of a function.
@@ -26,6 +37,11 @@ impl Evaluator<'_> {
     /// Whether one access of the text has several values here, of which a condition may leave out some.
     fn repeats(&self) -> bool {
         self.calls > 0 || !self.reach.rounds.is_empty()
+    }
+
+    /// Whether nothing is refused here.
+    fn masks_outside(&self) -> bool {
+        self.reach.never || self.host || self.reach.outside == Outside::Masked
     }
 
     /// Evaluates code whose conditions end with it.
@@ -115,7 +131,7 @@ impl Evaluator<'_> {
         coordinates: &[Index],
         origin: Origin,
     ) -> Outcome<()> {
-        if self.reach.never || self.host {
+        if self.masks_outside() {
             return Ok(());
         }
         let place = self.tables.place(view.place);
@@ -179,7 +195,7 @@ impl Evaluator<'_> {
         coordinates: &[Index],
         origin: Origin,
     ) -> Outcome<()> {
-        if self.reach.never || self.host || self.repeats() {
+        if self.masks_outside() || self.repeats() {
             return Ok(());
         }
         let name = self.tables.place(view.place).name.clone();
