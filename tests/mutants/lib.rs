@@ -8,7 +8,7 @@ pub mod list;
 pub mod run;
 pub mod schedules;
 
-use edit::edits;
+use edit::{Edit, edits};
 use list::{Entry, List};
 use run::{Subject, Verdict};
 
@@ -21,13 +21,13 @@ pub fn known() -> List {
 }
 
 /// Runs every mutant of a kernel; the reasons are those of the list.
-pub fn examine(subject: &Subject, known: &List, mut each: impl FnMut(&str, &Verdict)) -> Entry {
+pub fn examine(subject: &Subject, known: &List, mut each: impl FnMut(&Edit, &Verdict)) -> Entry {
     let reasons = known.0.get(subject.definition.name);
     let mut entry = Entry::default();
     for edit in edits(&subject.kernel()) {
         let verdict = subject.verdict(&edit);
         let name = edit.to_string();
-        each(&name, &verdict);
+        each(&edit, &verdict);
         match verdict {
             Verdict::Same => continue,
             Verdict::Refused | Verdict::Found(_) => entry.found += 1,

@@ -4,7 +4,7 @@
 //! is found in was run at every size of every set whose text it changes, and at the smaller sizes by several schedules.
 
 use super::edit::{Edit, edited, edits};
-use layout_compiler::{Kernel, ParamSet, Promises, compile, emit, wire};
+use layout_compiler::{Kernel, ParamSet, Promises, certify_set, compile, emit, wire};
 use layout_cuda::testing::replaced;
 use layout_cuda::{Definition, Device, Error, LaunchError, Options};
 use layout_tests::kernels::{cases, smallest, strangers, tested};
@@ -158,6 +158,14 @@ impl Subject {
             },
             verdict => verdict,
         }
+    }
+
+    /// Whether a mutant is certified to have no race, for each set.
+    pub fn is_certified(&self, edit: &Edit) -> bool {
+        let mutant = edited(&self.kernel(), edit);
+        let has_none =
+            |set: &ParamSet| certify_set(&mutant, set).is_ok_and(|certificate| certificate.races());
+        self.sets().iter().all(has_none)
     }
 
     /// Runs the kernel itself by so many schedules, at the smallest sizes of each case.

@@ -1,11 +1,9 @@
 //! The output of the macro: the kernel as bytes, and the text that was made at build time.
 
-use super::certify::{Certificate, certify};
-use super::check::check;
+use super::certify::{Certificate, certify_set};
 use super::ir::Kernel;
 use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, ParamValue, Promises};
-use super::specialise::specialise;
 use super::valid::valid;
 use super::wire::{self, WireError};
 
@@ -97,13 +95,6 @@ impl Definition {
             help: None,
             origin: super::origin::Origin(0),
         })?;
-        let promised = (0..kernel.variant_if.len() as u32).map(|number| (true, true, Some(number)));
-        let plain = [(true, false, None), (false, true, None), (false, false, None)];
-        let mut all = certify(&check(&specialise(&kernel, set, Promises::USUAL)?)?);
-        for (narrow, aligned, variant_if) in plain.into_iter().chain(promised) {
-            let promises = Promises { narrow, aligned, variant_if };
-            all.restrict(certify(&check(&specialise(&kernel, set, promises)?)?));
-        }
-        Ok(all)
+        certify_set(&kernel, set)
     }
 }

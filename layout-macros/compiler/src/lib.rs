@@ -62,7 +62,7 @@ pub mod wire;
 pub use arch::{Arch, ArchError, Features};
 pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, ViolatedPromise};
-pub use certify::{Certificate, Unproved, certify};
+pub use certify::{Certificate, Unproved, certify, certify_set};
 #[doc(hidden)]
 pub use certify::{Damage, damaged};
 pub use check::{Checked, check};

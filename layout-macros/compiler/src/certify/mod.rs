@@ -32,9 +32,11 @@ mod show;
 mod sites;
 mod uniform;
 
-use super::check::Checked;
-use super::ir::RemarkKind;
+use super::check::{Checked, check};
+use super::ir::{Kernel, RemarkKind};
 use super::origin::{Errors, KernelError, Origin, Position};
+use super::params::{ParamSet, Promises};
+use super::specialise::specialise;
 use names::Names;
 use prover::Prover;
 use std::collections::BTreeMap;
@@ -148,6 +150,29 @@ pub fn certify(checked: &Checked) -> Certificate {
         prover.certificate.unproved.sort_by_key(|one| (one.first, one.second));
         prover.certificate
     })
+}
+
+/// Proves what it can of all variants of a parameter set. The proofs that are counted are those of the usual variant.
+///
+/// # Errors
+/// Those of the compilation.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, ParamValue, certify_set};
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// assert_eq!(certify_set(&double::DEFINITION.kernel()?, &set)?, double::DEFINITION.certificate(&set)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn certify_set(kernel: &Kernel, set: &ParamSet) -> Result<Certificate, Errors> {
+    let of = |promises| Ok::<_, Errors>(certify(&check(&specialise(kernel, set, promises)?)?));
+    let mut all = of(Promises::USUAL)?;
+    let conditions = (0..kernel.variant_if.len() as u32).map(|number| (true, true, Some(number)));
+    let plain = [(true, false, None), (false, true, None), (false, false, None)];
+    for (narrow, aligned, variant_if) in plain.into_iter().chain(conditions) {
+        all.restrict(of(Promises { narrow, aligned, variant_if })?);
+    }
+    Ok(all)
 }
 
 fn with_prover<T>(checked: &Checked, work: impl FnOnce(Prover<'_>) -> T) -> T {
