@@ -44,6 +44,11 @@ pub(crate) struct Shared {
 }
 
 impl Gpu {
+    /// Whether a launch may begin before the one ahead of it has ended: sm_90 and later.
+    pub(crate) fn has_dependent_launches(&self) -> bool {
+        self.properties.compute_capability >= (9, 0)
+    }
+
     /// The address of a stream's counter for the grid's barrier, which is 0 between launches. Launches of one stream come one
     /// after the other, and so may share it; it is kept, and the stream with it, as long as the device.
     pub(crate) fn grid_counter(&self, stream: &Arc<CudaStream>) -> Result<u64> {

@@ -140,13 +140,27 @@ impl Recording {
             }
         };
         let described = node_params(function, shape, parameters);
-        let before: Vec<sys::CUgraphNode> = driver.nodes.last().map(|node| node.node).into_iter().collect();
+        let before = driver.nodes.last().map(|node| node.node);
+        // One that waits by itself may begin before the one ahead has ended; drivers know such edges since CUDA 12.3.
+        let waits_itself = before.is_some() && shape.dependent && crate::driver::version()? >= (12, 3);
+        let ahead = before.as_slice().get(..usize::from(!waits_itself)).unwrap_or_default();
         let mut node = ptr::null_mut();
         // SAFETY: the graph and the node before are live; the driver copies the parameters, as the caller promises them.
         let added = unsafe {
-            sys::cuGraphAddKernelNode_v2(&mut node, graph, before.as_ptr(), before.len(), &described)
+            sys::cuGraphAddKernelNode_v2(&mut node, graph, ahead.as_ptr(), ahead.len(), &described)
         };
         check("cuGraphAddKernelNode", added.result())?;
+        if let (true, Some(before)) = (waits_itself, before) {
+            let edge = sys::CUgraphEdgeData {
+                from_port: sys::CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC as u8,
+                to_port: 0,
+                type_: sys::CUgraphDependencyType_enum::CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC as u8,
+                reserved: [0; 5],
+            };
+            // SAFETY: both nodes are this graph's kernels, the later of which waits for the earlier one by itself.
+            let added = unsafe { sys::cuGraphAddDependencies_v2(graph, &before, &node, &edge, 1) };
+            check("cuGraphAddDependencies", added.result())?;
+        }
         driver.nodes.push(Node { node, _function: function.clone() });
         Ok(())
     }

@@ -307,7 +307,7 @@ fn launch_on_gpu<'a, 'm>(
         grid: bound.grid,
         block: bound.block,
         dynamic_shared_bytes: code.dynamic_shared_bytes,
-        dependent: plan.dependent,
+        dependent: plan.dependent && stream.device().as_gpu().is_some_and(Gpu::has_dependent_launches),
         cooperative: plan.cooperative,
     };
     let counter = match (stream.device().as_gpu(), stream.cuda()) {

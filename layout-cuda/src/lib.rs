@@ -54,7 +54,7 @@
 //! | sm_75 (T4, RTX 20), where `arch` names it | numbers but bf16 and 8-bit floats, shared memory, warps, atomics |
 //! | sm_80 (A100, RTX 30), and without `arch` | and bf16, asynchronous copies, `mma_atom`, policies of L2 |
 //! | sm_89 (L4, RTX 40) | and 8-bit floats |
-//! | sm_90 (H100, H200) | and TMA, mbarriers that count bytes, clusters, dependent launches, `mma_atom::<f64>` of 16 rows |
+//! | sm_90 (H100, H200) | and TMA, mbarriers that count bytes, clusters, `mma_atom::<f64>` of 16 rows |
 //! | sm_90a | and `wgmma`; registers by `set_max_registers`, as with sm_100f, sm_110f, sm_120f and their later members |
 //!
 //! What an architecture lacks is refused where the kernel uses it, and the message names the least one. The driver is of CUDA

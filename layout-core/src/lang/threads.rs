@@ -408,11 +408,12 @@ pub fn cluster_barrier() {
 /// Waits until the launches before this one on the stream have ended; what they wrote is visible after it. A kernel that
 /// has this wait may begin before they end: as soon as they allow it ([`launch_dependents`]), or while their blocks end. So
 /// its start costs less time. It touches no global memory before the wait, and every thread waits, at the top level of the
-/// kernel. CUDA's programmatic dependent launch, `griddepcontrol.wait`; the kernel has `arch = "sm_90a"`.
+/// kernel. CUDA's programmatic dependent launch, `griddepcontrol.wait`; before sm_90 the launches before this one have ended, and nothing
+/// is waited for.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
-/// #[tiled_kernel(arch = "sm_90a", block = [4], grid = [1])]
+/// #[tiled_kernel(block = [4], grid = [1])]
 /// fn twice(y: &mut LayoutTensor<i32, RowMajor<4>>) {
 ///     let mut next = shared::<i32>(row_major([4]));
 ///     next[[thread_idx.x]] = 2;
@@ -436,7 +437,7 @@ pub fn grid_dependency_wait() {
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
-/// #[tiled_kernel(arch = "sm_90a", block = [4], grid = [1])]
+/// #[tiled_kernel(block = [4], grid = [1])]
 /// fn count(y: &mut LayoutTensor<i32, RowMajor<4>>) {
 ///     launch_dependents();
 ///     grid_dependency_wait();

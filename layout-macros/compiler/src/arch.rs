@@ -93,8 +93,6 @@ pub enum Feature {
     Tma,
     /// Clusters of blocks.
     Clusters,
-    /// `griddepcontrol`.
-    DependentLaunch,
     /// `elect.sync`.
     ElectOne,
     /// `stmatrix`.
@@ -108,7 +106,7 @@ pub enum Feature {
 impl Feature {
     /// Every feature.
     #[cfg(test)]
-    pub const ALL: [Feature; 14] = [
+    pub const ALL: [Feature; 13] = [
         Feature::AsyncCopy,
         Feature::Mma,
         Feature::Bfloat16,
@@ -118,7 +116,6 @@ impl Feature {
         Feature::Mbarrier,
         Feature::Tma,
         Feature::Clusters,
-        Feature::DependentLaunch,
         Feature::ElectOne,
         Feature::StoreMatrix,
         Feature::SetMaxRegisters,
@@ -135,7 +132,6 @@ impl Feature {
             | Feature::Mbarrier
             | Feature::Tma
             | Feature::Clusters
-            | Feature::DependentLaunch
             | Feature::ElectOne
             | Feature::StoreMatrix => &[Arch::SM_90],
             Feature::SetMaxRegisters => {

@@ -312,9 +312,9 @@ vocabulary! {
     /// `grid_barrier()`: every thread of the grid waits for every other, in a kernel with `cooperative = true`.
     GridBarrier = "grid_barrier", Function, 0..=0, Threads, None;
     /// `grid_dependency_wait()`: waits for the launches before this one on the stream; it may begin before they end.
-    GridDependencyWait = "grid_dependency_wait", Function, 0..=0, Asynchronous, Some(Feature::DependentLaunch);
+    GridDependencyWait = "grid_dependency_wait", Function, 0..=0, Asynchronous, None;
     /// `launch_dependents()`: the next launch on the stream may begin, where it waits for this one by itself.
-    LaunchDependents = "launch_dependents", Function, 0..=0, Asynchronous, Some(Feature::DependentLaunch);
+    LaunchDependents = "launch_dependents", Function, 0..=0, Asynchronous, None;
     /// `named_barrier(id, threads)`: so many threads wait for each other at barrier `id`, 1 to 15.
     NamedBarrier = "named_barrier", Function, 2..=2, Asynchronous, None;
     /// `named_barrier_arrive(id, threads)`: this warp counts at barrier `id` and goes on.

@@ -35,12 +35,16 @@ __device__ __forceinline__ T* map_shared_rank(T* shared, unsigned int rank) {
     return remote;
 }
 
-// Waits until the launches before this one on the stream have ended, and sees what they wrote (sm_90 and later).
+// Waits until the launches before this one on the stream have ended, and sees what they wrote. Before sm_90 they have.
 __device__ __forceinline__ void grid_dependency_wait() {
+#if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
-// The next launch on the stream may begin, where it waits for this one by itself (sm_90 and later).
+// The next launch on the stream may begin, where it waits for this one by itself. Before sm_90 it begins after this one.
 __device__ __forceinline__ void launch_dependents() {
+#if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
