@@ -6,7 +6,7 @@
 use layout_bench::kernels::measuring;
 use layout_compiler::{Arch, Promises, compile, emit};
 use layout_cuda::nvrtc;
-use layout_kernels::kernels::tensor_core;
+use layout_kernels::kernels::{few_rows, tensor_core};
 use layout_kernels::{memory, product};
 use layout_tests::kernels::{definitions, is_shipped};
 use layout_tests::support::cubin::{Cost, arch_of, arch_of_first, of_ptxas};
@@ -72,6 +72,10 @@ fn the_variants_that_launch_falls_back_to_become_cubins() {
 #[test]
 fn the_sets_that_host_functions_pick_become_cubins() {
     let mut picked = vec![(&tensor_core::DEFINITION, product::small_tiles())];
+    for (m, k) in [(1, 2048), (1, 8192), (16, 2048), (16, 8192), (24, 2048), (32, 2048)] {
+        let set = product::few_rows([m, 2048, k], product::Machine::OF_HOPPER);
+        picked.push((&few_rows::DEFINITION, set));
+    }
     // Few rows and many, of every length that changes a set.
     let lengths = (16..=1 << 18).step_by(16).chain(((1 << 18) + 4..=1 << 19).step_by(4096)).chain([1 << 19]);
     let shapes = lengths.flat_map(|n| [[1, n], [100_000, n]]);

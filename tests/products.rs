@@ -10,10 +10,12 @@ use layout_kernels::kernels::dgemm;
 use layout_kernels::product::{Kernel, Options, Precision, Workspace, multiply};
 use layout_tests::support::data::integers;
 
-/// Pairs of blocks; clusters that share k; tiles of 64 and of 128 columns; a last column by itself, in rows that begin at
+/// Few rows; pairs of blocks; clusters that share k; tiles of 64 and of 128 columns; a last column by itself, in rows that begin at
 /// odd places; empty in each mode.
-const SHAPES: [[usize; 3]; 9] = [
+const SHAPES: [[usize; 3]; 11] = [
     [3, 5, 7],
+    [1, 130, 520],
+    [16, 75, 77],
     [130, 72, 100],
     [200, 137, 2100],
     [1200, 700, 40],
@@ -59,7 +61,7 @@ fn sixteen_bits_by_rows_and_columns() -> Result<(), Error> {
             let sums = product((&a, a_strides), (&b, b_strides), shape);
             let wanted: Vec<bf16> = sums.into_iter().map(bf16::from_f32).collect();
             // That of Hopper, and that of the others.
-            for kernel in [None, Some(Kernel::Hgemm)] {
+            for kernel in [None, Some(Kernel::Hgemm), (m < 40).then_some(Kernel::FewRows)] {
                 let mut c = device.zeros::<bf16, 2>([m, n])?;
                 let options = Options { kernel, ..Options::default() };
                 multiply(&stream, options, &mut workspace, &on_a, &on_b, &mut c)?;

@@ -7,7 +7,7 @@ use crate::support::data::{Operand, doubles, untouched};
 use layout_compiler::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
 use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
-use layout_kernels::kernels::{gemm_pair, gemm_split, hgemm, sgemm_fed};
+use layout_kernels::kernels::{few_rows, gemm_pair, gemm_split, hgemm, sgemm_fed};
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. TMA writes whole 16
 /// bytes, so rows of C are of these: a host function moves others.
@@ -34,6 +34,10 @@ const SPLIT_SIZES: [[usize; 3]; 8] = [
     [200, 137, 1100],
 ];
 
+/// The same of few rows.
+const FEW_SIZES: [[usize; 3]; 8] =
+    [[0, 40, 64], [3, 0, 64], [3, 40, 0], [1, 1, 1], [1, 15, 63], [8, 16, 512], [9, 17, 520], [17, 33, 1030]];
+
 /// The cases, one for each element type; f16, which differs from bf16 in its rounding alone, at the larger sizes.
 pub fn cases() -> Vec<Case> {
     let (large, large_split) = (SIZES[5..].to_vec(), SPLIT_SIZES[5..].to_vec());
@@ -56,6 +60,9 @@ pub fn cases() -> Vec<Case> {
         Case::new(&hgemm::DEFINITION, SPLIT_SIZES.to_vec(), |run| by_warps(run, bf16::from_f64))
             .of(Elem::Bf16),
         Case::new(&hgemm::DEFINITION, large_split.clone(), |run| by_warps(run, f16::from_f64)).of(Elem::F16),
+        Case::new(&few_rows::DEFINITION, FEW_SIZES.to_vec(), |run| few(run, bf16::from_f64)).of(Elem::Bf16),
+        Case::new(&few_rows::DEFINITION, FEW_SIZES[4..].to_vec(), |run| few(run, f16::from_f64))
+            .of(Elem::F16),
         Case::new(&gemm_pair::DEFINITION, SPLIT_SIZES.to_vec(), |run| pair(run, bf16::from_f64))
             .of(Elem::Bf16),
         Case::new(&gemm_pair::DEFINITION, large_split.clone(), |run| pair(run, f16::from_f64)).of(Elem::F16),
@@ -200,6 +207,15 @@ fn split<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Erro
 
 fn by_warps<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
     by(run, round, round, anywhere, |a, b, c| hgemm::launch_with(run.config(), &run.stream(), a, b, c))
+}
+
+/// B by columns, as the kernel takes it.
+fn few<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    let by_columns = run.set.clone().with("B_MODE", ParamValue::Int(0));
+    let operands = Run { set: &by_columns, ..*run };
+    by(&operands, round, round, anywhere, |a, b, c| {
+        few_rows::launch_with(run.config(), &run.stream(), a, b, c)
+    })
 }
 
 fn pair<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {

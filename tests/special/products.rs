@@ -297,15 +297,16 @@ fn units<T: Float, U: Float>(
     let has = |name: &str| kernel.parameter_sets().first().is_some_and(|set| set.get(name).is_some());
     for modes in [[1, 1], [1, 0], [0, 1], [0, 0]] {
         let by_columns = modes.map(|mode| mode == 0);
-        // The matrix units take 8-bit and 32-bit operands with `k` contiguous alone.
-        if T::ELEM.bytes() != 2 && modes != [1, 0] {
+        // The matrix units take 8-bit and 32-bit operands with `k` contiguous alone, and so does the kernel of few rows.
+        if (T::ELEM.bytes() != 2 || !has("A_MODE")) && modes != [1, 0] {
             continue;
         }
         let mut others = vec![("T", ParamValue::Type(T::ELEM))];
         if has("U") {
             others.push(("U", ParamValue::Type(U::ELEM)));
         }
-        let numbers = [numbers, &[("A_MODE", modes[0]), ("B_MODE", modes[1])]].concat();
+        let of_modes = [("A_MODE", modes[0]), ("B_MODE", modes[1])];
+        let numbers = [numbers, if has("A_MODE") { &of_modes } else { &[] }].concat();
         let set = set_of(definition, &numbers, &others);
         let name = &format!("{} of {:?} to {:?}, {modes:?}", definition.name, T::ELEM, U::ELEM);
         Product::<T, U> { name, set, units, aligned, by_columns, launch }.check(bench, 72)?;
@@ -356,6 +357,18 @@ fn sixteen_bits() -> Vec<Entry> {
                 (false, UNITS),
                 |config, stream, a, b, c| hgemm::launch_with(config, stream, a, b, c),
             )
+        }),
+        Entry::new(&of(&few_rows::DEFINITION, &halves), |bench| {
+            units::<bf16, bf16>(
+                bench,
+                &few_rows::DEFINITION,
+                &[],
+                (false, UNITS),
+                |config, stream, a, b, c| few_rows::launch_with(config, stream, a, b, c),
+            )?;
+            units::<f16, f16>(bench, &few_rows::DEFINITION, &[], (false, UNITS), |config, stream, a, b, c| {
+                few_rows::launch_with(config, stream, a, b, c)
+            })
         }),
         Entry::new(&of(&gemm_pair::DEFINITION, &halves), |bench| {
             units::<bf16, bf16>(

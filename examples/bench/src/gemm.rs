@@ -49,6 +49,17 @@ enum Dtype {
 }
 
 const ODD: [usize; 3] = [4095, 4097, 4093];
+/// Few rows, as a model's that makes a token at a time: with `k` contiguous in both operands alone.
+const FEW: [[usize; 3]; 8] = [
+    [1, 2048, 2048],
+    [1, 8192, 2048],
+    [1, 2048, 8192],
+    [1, 32768, 8192],
+    [16, 8192, 2048],
+    [16, 32768, 8192],
+    [64, 32768, 8192],
+    [128, 32768, 8192],
+];
 const SMALL: [[usize; 3]; 2] = [[256, 512, 256], [200, 264, 328]];
 
 impl Dtype {
@@ -66,7 +77,10 @@ impl Dtype {
 
     fn shapes(self) -> Vec<[usize; 3]> {
         match self {
-            Dtype::Bf16 => vec![[4096; 3], [8192; 3], [16384; 3], [2048; 3], [1024, 512, 2048], ODD],
+            Dtype::Bf16 => {
+                let large = [[4096; 3], [8192; 3], [16384; 3], [2048; 3], [1024, 512, 2048], ODD];
+                large.into_iter().chain(FEW).collect()
+            }
             Dtype::Tf32 => vec![[4096; 3], [8192; 3], ODD],
             Dtype::E4m3 => vec![[4096; 3], [8192; 3]],
             Dtype::F32 => vec![[2048; 3], [4096; 3], [8192; 3]],
@@ -78,7 +92,9 @@ impl Dtype {
     /// Records keep the names that they had: 8-bit operands by rows are transposed first.
     fn way(self, b: Order) -> (&'static str, Option<Kernel>, &'static [Kernel]) {
         match (self, b) {
-            (Dtype::Bf16, _) => ("gemm", None, &[Kernel::Gemm, Kernel::GemmSplit, Kernel::GemmPair]),
+            (Dtype::Bf16, _) => {
+                ("gemm", None, &[Kernel::Gemm, Kernel::GemmSplit, Kernel::GemmPair, Kernel::FewRows])
+            }
             (Dtype::Tf32, Order::Rows) => ("gemm_swapped", Some(Kernel::GemmSwapped), &[Kernel::GemmSwapped]),
             (Dtype::E4m3, Order::Rows) => ("gemm_turned", Some(Kernel::Gemm), &[Kernel::Gemm]),
             (Dtype::Tf32 | Dtype::E4m3, Order::Columns) => {
@@ -127,7 +143,7 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Opti
         {
             // The other types are measured with `k` contiguous in A, and float32 in full and float64 by rows.
             let known = match dtype {
-                Dtype::Bf16 => true,
+                Dtype::Bf16 => !FEW.contains(&shape) || orders == [Order::Rows, Order::Columns],
                 Dtype::Tf32 | Dtype::E4m3 => a == Order::Rows,
                 Dtype::F32 | Dtype::F64 => orders == [Order::Rows; 2],
             };

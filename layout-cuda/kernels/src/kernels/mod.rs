@@ -21,6 +21,8 @@ mod edges;
 #[cfg(feature = "elementwise")]
 pub mod elementwise;
 #[cfg(feature = "matmul")]
+mod few;
+#[cfg(feature = "matmul")]
 pub mod gemm;
 #[cfg(feature = "matmul")]
 mod halves;
@@ -51,6 +53,7 @@ mod tensor_cores;
 pub use {
     doubles::dgemm,
     edges::{last_columns, last_rows},
+    few::few_rows,
     halves::hgemm,
     multipliers::{sgemm, sgemm_fed},
     padding::{resize, resize_both, transpose_pitched},
@@ -63,7 +66,7 @@ use layout_cuda::Definition;
 
 /// Those of products.
 #[cfg(feature = "matmul")]
-pub fn of_products() -> [&'static Definition; 15] {
+pub fn of_products() -> [&'static Definition; 16] {
     [
         &tensor_core::DEFINITION,
         &hgemm::DEFINITION,
@@ -72,6 +75,7 @@ pub fn of_products() -> [&'static Definition; 15] {
         &dgemm::DEFINITION,
         &gemm_pair::DEFINITION,
         &gemm_split::DEFINITION,
+        &few_rows::DEFINITION,
         &last_rows::DEFINITION,
         &last_columns::DEFINITION,
         &resize::DEFINITION,

@@ -49,6 +49,8 @@ kernels! {
     TensorCore = kernels::tensor_core;
     /// Tiles of each warp on the tensor cores, by `mma.sync` of 16-bit floats, each operand by rows or by columns.
     Hgemm = kernels::hgemm;
+    /// Those of 16-bit floats for few rows of A, `k` contiguous in both operands: B straight to registers.
+    FewRows = kernels::few_rows;
     /// Tiles of each warp on the tensor cores, by `mma.sync` in float64.
     Dgemm = kernels::dgemm;
     /// Warp tiles, copies that run ahead.
@@ -104,7 +106,9 @@ impl Kernel {
         match self {
             Gemm | GemmSplit | GemmPair | GemmSwapped | SgemmFed | SgemmSlicedFed => Arch::SM_90A,
             Dgemm => Arch::SM_90,
-            TensorCore | Hgemm | Sgemm | SgemmSliced | LastRows | LastColumns | Own(_) => Arch::SM_80,
+            TensorCore | Hgemm | FewRows | Sgemm | SgemmSliced | LastRows | LastColumns | Own(_) => {
+                Arch::SM_80
+            }
         }
     }
 

@@ -16,7 +16,7 @@ mod workspace;
 pub use description::{Machine, Matrix, Precision, Product};
 pub use epilogue::{Epilogue, epilogue_set, multiply_then};
 pub use kernel::Kernel;
-pub use plan::{Part, Place, Plan, small_tiles};
+pub use plan::{Part, Place, Plan, few_rows, small_tiles};
 pub use workspace::Workspace;
 
 use crate::same;
