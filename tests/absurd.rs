@@ -191,6 +191,10 @@ fn elements_that_are_nowhere() {
         ("y[[N + i]] = 1.0;", "an element at `N` or beyond it"),
         ("y[[N + i - 32]] = 1.0;", ""),
         ("for r in 0..k { y[[N - 1 + r]] = 1.0; }", ""),
+        ("x.prefetch([0, i % 8]); y.prefetch([i]);", ""),
+        ("s.prefetch([0]);", "`prefetch` of `s`, which is not in global memory"),
+        ("x.prefetch([0]);", "1 coordinate for a view of `x` of rank 2"),
+        ("x.prefetch([0, 8]);", "element 8 in mode 1 of `x`"),
         // Outside in the launches of the variant with 32-bit offsets alone.
         ("y[[2147483648]] = 1.0;", ""),
         ("y[[0]] = s[[4294967295 - k]];", ""),

@@ -3,6 +3,7 @@
 //! Source: PTX ISA, "cache eviction priority hints", "createpolicy".
 
 use super::device_only;
+use super::number::Integer;
 use super::tensor::Tensor;
 use super::view::View;
 
@@ -97,6 +98,29 @@ pub trait Hinted: Tensor {
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
     fn no_allocate(&self) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// L2 fetches the line of an element of an argument; nothing is read and nothing waits. It may come before
+    /// [`grid_dependency_wait`](super::grid_dependency_wait): what the kernel reads after the launches ahead have ended is in L2 by then. An element
+    /// outside of the tensor is none. `prefetch.global.L2` of the PTX ISA.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn scaled(weights: &LayoutTensor<f32, RowMajor<32>>, y: &mut LayoutTensor<f32, RowMajor<32>>) {
+    ///     weights.prefetch([thread_idx.x]);
+    ///     grid_dependency_wait();
+    ///     y[[thread_idx.x]] *= weights[[thread_idx.x]];
+    /// }
+    /// # let device = Device::simulator();
+    /// let weights = device.upload(&[0.5f32; 32], [32])?;
+    /// let mut y = device.upload(&[4.0f32; 32], [32])?;
+    /// scaled::launch(&device.stream(), &weights, &mut y)?;
+    /// assert_eq!(y.download()?, [2.0; 32]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn prefetch<I: Integer, const R: usize>(&self, _coordinate: [I; R]) {
         device_only()
     }
 }

@@ -399,6 +399,8 @@ vocabulary! {
     EvictLast = "evict_last", Method, 1..=1, Views, Some(Feature::CachePolicy);
     /// `view.no_allocate()`: the view whose elements get no place in L1.
     NoAllocate = "no_allocate", Method, 1..=1, Views, None;
+    /// `view.prefetch([i, j])`: L2 fetches the line of an element; nothing is read.
+    Prefetch = "prefetch", Method, 2..=2, Asynchronous, None;
     /// `fence_async_proxy_global()`: the thread's accesses to global memory before come before those of TMA.
     FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0, Asynchronous, Some(Feature::Tma);
     /// `elect_one()`: whether this is the lane of its warp that was picked, always the same one.

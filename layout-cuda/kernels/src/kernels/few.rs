@@ -27,6 +27,8 @@ pub fn few_rows<T, const M: usize, const N: usize, const K: usize>(
     c: &mut LayoutTensor<T, Pitched<M, N>>,
 ) {
     const ROWS: usize = 8 * GROUPS;
+    /// Elements of 128 bytes.
+    const LINE: usize = 64;
     const COLUMNS: usize = 16 * FRAGMENTS * ACROSS;
     let mma = mma_atom::<T>([16, 8, 16]);
     let (across, share) = (warp_id() % ACROSS, warp_id() / ACROSS);
@@ -35,6 +37,12 @@ pub fn few_rows<T, const M: usize, const N: usize, const K: usize>(
     let columns = b.transpose();
     let mut acc = local::<f32>(row_major([FRAGMENTS, 4 * GROUPS])).fill(0.0);
     launch_dependents();
+    // While the launches ahead end, L2 fetches the block's columns.
+    for column in (warp_id()..COLUMNS).step_by(ACROSS * SHARES) {
+        for line in (lane_id()..K.div_ceil(LINE)).step_by(32) {
+            columns.prefetch([block_idx.x * COLUMNS + column, line * LINE]);
+        }
+    }
     grid_dependency_wait();
     for block in (share..K.div_ceil(32 * DEPTH)).step_by(SHARES) {
         // Of 32 k, the first four of a lane's eight are one product's, the others the next one's.

@@ -76,7 +76,7 @@ impl Compiler<'_> {
             Operation::Mma(mma) => self.mma(mma),
             Operation::LoadMatrix(load) => self.load_matrix(load),
             // A prefetch has no effect here.
-            Operation::PrefetchMap(_) => Ok(()),
+            Operation::Prefetch(_) | Operation::PrefetchMap(_) => Ok(()),
             Operation::TensorLoad(load) => self.tensor_load(load),
             Operation::TensorStore(store) => self.tensor_store(store),
             Operation::RemoteStore(store) => self.remote_store(store),

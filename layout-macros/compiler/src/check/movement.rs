@@ -37,6 +37,11 @@ impl Lower {
             TileOperation::Copy { destination, source, threads: Some(threads), asynchronous } => {
                 self.block_copy(destination, source, threads, *asynchronous, origin, out)
             }
+            TileOperation::Prefetch(access) => {
+                let line = self.element(access)?;
+                out.push(Statement { kind: StatementKind::Operation(Operation::Prefetch(line)), origin });
+                Ok(())
+            }
             TileOperation::Fill { destination, value } => self.fill(destination, value, origin, out),
             TileOperation::LoadFragments { core, operand, destination, source } => {
                 self.load_fragments(*core, *operand, destination, source, origin, out)

@@ -111,7 +111,7 @@ impl Interpreter<'_> {
             | W::AtomicExchange
             | W::AtomicCompareExchange
             | W::TmaAdd => self.writes(take(&mut arguments, 0), Some("gathers what several blocks have")),
-            W::LoadRelaxed | W::LoadAcquire | W::Bytes => {}
+            W::LoadRelaxed | W::LoadAcquire | W::Bytes | W::Prefetch => {}
             W::Fill | W::CopyFrom => {
                 let view = take(&mut arguments, 0);
                 self.writes(view.clone(), None);

@@ -86,6 +86,19 @@ impl Emitter<'_> {
             Operation::AsyncCopy { destination, source } => self.copied_async(destination, source),
             Operation::Mma(mma) => self.mma(mma),
             Operation::LoadMatrix(load) => self.load_matrix(load),
+            Operation::Prefetch(line) => {
+                let mask = self.mask(&line.mask);
+                if let Some(mask) = &mask {
+                    self.open("if", mask);
+                    self.writer.indent();
+                }
+                let address = self.address(line);
+                self.wrapper("prefetch_l2", "", &[address]);
+                if mask.is_some() {
+                    self.writer.dedent();
+                    self.line("}");
+                }
+            }
             Operation::PrefetchMap(map) => {
                 self.device.call("TensorMap {");
                 let map = self.name(Name::Map(*map));

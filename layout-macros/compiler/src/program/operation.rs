@@ -37,6 +37,8 @@ pub enum Operation {
         /// Read, in global memory; its mask decides between data and zeros.
         source: Access,
     },
+    /// A hint: L2 fetches the line of an element of global memory, where the mask holds. Nothing is read.
+    Prefetch(Access),
     /// A hint: this tensor map will be used soon.
     PrefetchMap(u32),
     /// A box of a tensor to shared memory. Proxy: asynchronous. Completed by: an mbarrier.
@@ -94,7 +96,7 @@ impl Operation {
             Operation::RemoteStore(_) => Transport::RemoteShared,
             Operation::Wgmma(_) => Transport::MatrixUnits,
             Operation::LoadMatrix(_) | Operation::StoreMatrix(_) => Transport::Matrix,
-            Operation::Move { .. } | Operation::Mma(_) => Transport::Thread,
+            Operation::Move { .. } | Operation::Mma(_) | Operation::Prefetch(_) => Transport::Thread,
         }
     }
 }
@@ -120,6 +122,7 @@ impl Operation {
                 access(destination, see);
                 see(Part::Write(destination));
             }
+            Operation::Prefetch(line) => access(line, see),
             Operation::PrefetchMap(map) => see(Part::Map(*map)),
             Operation::TensorLoad(load) => {
                 see(Part::Map(load.map));

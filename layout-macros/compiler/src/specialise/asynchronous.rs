@@ -118,6 +118,7 @@ impl Evaluator<'_> {
                     _ => self.advance(stage, phase, stages, origin),
                 };
             }
+            Intrinsic::Prefetch => return self.prefetch(next(), next(), origin),
             Intrinsic::TmaLoad | Intrinsic::TmaLoadMulticast => {
                 let destination = self.written(next(), name, origin)?;
                 let source = self.view(next(), name, origin)?;
@@ -166,6 +167,31 @@ impl Evaluator<'_> {
             _ => return self.fail(origin, format!("`{name}` is about no asynchronous work")),
         };
         self.effect(origin, StatementKind::Signal(signal))
+    }
+
+    /// `view.prefetch([i, j])`
+    fn prefetch(
+        &mut self,
+        view: StaticValue,
+        coordinates: StaticValue,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
+        let view = self.view(view, "prefetch", origin)?;
+        let place = self.tables.place(view.place);
+        if !matches!(place.space, Space::Global(_)) {
+            let message = format!("`prefetch` of `{}`, which is not in global memory", place.name);
+            return self.fail_help(origin, message, "it takes an argument, or a tile of one");
+        }
+        let (StaticValue::Array(coordinates) | StaticValue::Tuple(coordinates)) = coordinates else {
+            let message = "the coordinates of `prefetch` are an array: `[i, j]`";
+            return self.fail_help(
+                origin,
+                message,
+                "write `x.prefetch([i])`, with a coordinate for each mode",
+            );
+        };
+        let (access, _) = self.place(StaticValue::View(view), (&[], coordinates), origin)?;
+        self.effect(origin, StatementKind::Operation(TileOperation::Prefetch(access)))
     }
 
     /// The block's place in its cluster, `x` fastest.

@@ -215,7 +215,9 @@ impl Evaluator<'_> {
                 self.place_of(&target.view, out);
                 out.memory = true;
             }
-            StatementKind::Operation(operation) => self.place_of(operation.written(), out),
+            StatementKind::Operation(operation) => {
+                operation.written().into_iter().for_each(|view| self.place_of(view, out));
+            }
             StatementKind::For { body, .. } | StatementKind::While(_, body) => {
                 body.iter().for_each(|one| self.changes(one, out));
             }

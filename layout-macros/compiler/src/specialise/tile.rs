@@ -32,6 +32,8 @@ pub(crate) enum TileOperation {
         /// Whether it is done by `cp.async`, where that can be.
         asynchronous: bool,
     },
+    /// L2 fetches the line of an element of global memory.
+    Prefetch(TileAccess),
     /// `destination[c] = value` for every coordinate, by each thread.
     Fill {
         /// Written.
@@ -130,8 +132,9 @@ pub(crate) enum TileOperation {
 
 impl TileOperation {
     /// The view whose elements it changes.
-    pub(crate) fn written(&self) -> &View {
-        match self {
+    pub(crate) fn written(&self) -> Option<&View> {
+        Some(match self {
+            TileOperation::Prefetch(_) => return None,
             TileOperation::Copy { destination, .. }
             | TileOperation::Fill { destination, .. }
             | TileOperation::LoadFragments { destination, .. }
@@ -143,7 +146,7 @@ impl TileOperation {
             TileOperation::Mma { accumulator, .. }
             | TileOperation::OuterProduct { accumulator, .. }
             | TileOperation::Wgmma { accumulator, .. } => accumulator,
-        }
+        })
     }
 }
 

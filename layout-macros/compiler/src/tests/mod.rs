@@ -139,6 +139,7 @@ fn stub(member: Intrinsic, v: View<f32, Write>, x: f32, n: usize) {
         Intrinsic::EvictFirst => drop(v.evict_first()),
         Intrinsic::EvictLast => drop(v.evict_last()),
         Intrinsic::NoAllocate => drop(v.no_allocate()),
+        Intrinsic::Prefetch => v.prefetch([n, 0]),
         Intrinsic::MmaAtom => drop(mma_atom::<f32>([16, 8, 8])),
         Intrinsic::LoadA => drop(mma_atom::<f32>([16, 8, 8]).load_a(v)),
         Intrinsic::LoadB => drop(mma_atom([16, 8, 8]).load_b(v)),

@@ -42,7 +42,7 @@ const PURPOSES: [(&str, &str); 24] = [
         "load_relaxed load_acquire store_relaxed store_release block_scope system_scope fence_block fence_device \
          fence_system",
     ),
-    ("Hints to the caches", "evict_first evict_last no_allocate"),
+    ("Hints to the caches", "evict_first evict_last no_allocate prefetch"),
     ("Floats", "@Float"),
     ("Floats, by one instruction", "@Single"),
     ("Promises", "assume"),
