@@ -36,8 +36,9 @@ fn variants_write_the_same() {
         for (number, set) in sets.iter().enumerate() {
             // Once something was compared, one extent is enough for a set, another for each: the first at which it runs.
             let by_turns = compared > 1;
+            let variants = Variants::of(definition, set);
             for which in 0..EXTENTS.len() {
-                let count = agree(definition, set, EXTENTS[(number + which) % EXTENTS.len()]);
+                let count = variants.agree(EXTENTS[(number + which) % EXTENTS.len()]);
                 compared += count;
                 if by_turns && count > 1 {
                     break;
@@ -46,7 +47,7 @@ fn variants_write_the_same() {
         }
         // Of the few that take whole tiles alone.
         if compared == 0 {
-            compared = sets.iter().map(|set| agree(definition, set, TILE)).sum();
+            compared = sets.iter().map(|set| Variants::of(definition, set).agree(TILE)).sum();
         }
         assert!(compared > 1, "{}: {compared} variants of it run at extents {EXTENTS:?}", definition.name);
     }
@@ -59,30 +60,42 @@ const EXTENTS: [usize; 4] = [37, 40, 48, 3];
 /// What every tile of such kernels divides.
 const TILE: usize = 256;
 
-/// Runs every variant with each dimension of this extent; gives their number.
-fn agree(definition: &Definition, set: &ParamSet, extent: usize) -> usize {
-    let kernel = definition.kernel().expect("bytes of this version");
-    let promised = (0..kernel.variant_if.len() as u32).map(|number| (true, true, Some(number)));
-    let plain = [(true, true, None), (true, false, None), (false, true, None), (false, false, None)];
-    let mut first: Option<Vec<Vec<u8>>> = None;
-    let mut count = 0;
-    for (narrow, aligned, variant_if) in plain.into_iter().chain(promised) {
-        let promises = Promises { narrow, aligned, variant_if };
-        let checked = compile(&kernel, set, promises).expect("a kernel that the macro compiled");
-        let written = match run(&checked, extent) {
-            Ok(written) => written,
-            // Not for this extent, whatever the variant.
-            Err(BindError::Require { .. } | BindError::Map { .. }) if count == 0 => return 0,
-            Err(BindError::Promise(_)) if variant_if.is_some() => continue,
-            Err(error) => panic!("{} {promises:?}: {error}", definition.name),
+/// The variants of a parameter set, compiled.
+struct Variants(String, Vec<(Promises, Checked)>);
+
+impl Variants {
+    fn of(definition: &Definition, set: &ParamSet) -> Variants {
+        let kernel = definition.kernel().expect("bytes of this version");
+        let promised = (0..kernel.variant_if.len() as u32).map(|number| (true, true, Some(number)));
+        let plain = [(true, true, None), (true, false, None), (false, true, None), (false, false, None)];
+        let compiled = |(narrow, aligned, variant_if)| {
+            let promises = Promises { narrow, aligned, variant_if };
+            (promises, compile(&kernel, set, promises).expect("a kernel that the macro compiled"))
         };
-        count += 1;
-        match &first {
-            None => first = Some(written),
-            Some(first) => assert_eq!(&written, first, "{} {} {promises:?}", definition.name, set.key()),
-        }
+        let name = format!("{} {}", definition.name, set.key());
+        Variants(name, plain.into_iter().chain(promised).map(compiled).collect())
     }
-    count
+
+    /// Runs each with each dimension of this extent; gives their number.
+    fn agree(&self, extent: usize) -> usize {
+        let mut first: Option<Vec<Vec<u8>>> = None;
+        let mut count = 0;
+        for (promises, checked) in &self.1 {
+            let written = match run(checked, extent) {
+                Ok(written) => written,
+                // Not for this extent, whatever the variant.
+                Err(BindError::Require { .. } | BindError::Map { .. }) if count == 0 => return 0,
+                Err(BindError::Promise(_)) if promises.variant_if.is_some() => continue,
+                Err(error) => panic!("{} {promises:?}: {error}", self.0),
+            };
+            count += 1;
+            match &first {
+                None => first = Some(written),
+                Some(first) => assert_eq!(&written, first, "{} {promises:?}", self.0),
+            }
+        }
+        count
+    }
 }
 
 /// The bytes of the tensors that a variant writes.
