@@ -15,7 +15,7 @@ use layout_cuda::tiled_kernel;
 
 /// Each block makes 8 GROUPS rows and 16 FRAGMENTS ACROSS columns of C.
 #[tiled_kernel(
-    T = [bf16, f16], GROUPS = 1, FRAGMENTS = 1, ACROSS = 1, SHARES = 16, DEPTH = 2,
+    T = [bf16, f16], GROUPS = 1, FRAGMENTS = 1, ACROSS = 1, SHARES = 16, DEPTH = 2, AHEAD = 2048,
     block = [32 * ACROSS * SHARES],
     grid = [N.div_ceil(16 * FRAGMENTS * ACROSS), M.div_ceil(8 * GROUPS)],
     variant_if(K % 8 == 0),
@@ -37,9 +37,9 @@ pub fn few_rows<T, const M: usize, const N: usize, const K: usize>(
     let columns = b.transpose();
     let mut acc = local::<f32>(row_major([FRAGMENTS, 4 * GROUPS])).fill(0.0);
     launch_dependents();
-    // While the launches ahead end, L2 fetches the block's columns.
+    // While the launches ahead end, L2 fetches what it has room for: AHEAD k of the block's columns.
     for column in (warp_id()..COLUMNS).step_by(ACROSS * SHARES) {
-        for line in (lane_id()..K.div_ceil(LINE)).step_by(32) {
+        for line in (lane_id()..K.div_ceil(LINE).min(AHEAD / LINE)).step_by(32) {
             columns.prefetch([block_idx.x * COLUMNS + column, line * LINE]);
         }
     }

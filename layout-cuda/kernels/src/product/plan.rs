@@ -28,8 +28,7 @@ const LINE_BYTES: usize = 128;
 const LARGE: usize = 1 << 30;
 /// So many rows beyond whole tiles are left to a kernel of small tiles: the height of its tiles.
 const FEW_ROWS: usize = 64;
-/// Rows of a product of 16-bit floats that is bound by reading B: on an H100 `few_rows` had 1.4 to 2.3 times cuBLAS's speed for one row
-/// of 2 to 17 million elements of B, and 0.9 to 1.5 times for 16 and 32.
+/// Rows of a product of 16-bit floats that is bound by reading B; `tests/records` has what was measured.
 const MOST_FEW_ROWS: usize = 32;
 /// So many last rows or columns have kernels of their own.
 const FEW: usize = 4;
@@ -566,8 +565,9 @@ pub fn few_rows([m, n, k]: [usize; 3], machine: Machine) -> ParamSet {
     let groups = m.div_ceil(8).clamp(1, MOST_FEW_ROWS / 8);
     // One block on a multiprocessor: more warps, so that as many bytes are in flight as with two.
     let alone = groups <= 2 && k >= 4096 && n.div_ceil(16) <= machine.multiprocessors;
-    let (fragments, shares) = (if groups > 2 { 2 } else { 1 }, if alone { 32 } else { 16 });
-    crate::set(&[("GROUPS", groups), ("FRAGMENTS", fragments), ("SHARES", shares)])
+    let (shares, ahead) = if alone { (32, 8192) } else { (16, 2048) };
+    let fragments = if groups > 2 { 2 } else { 1 };
+    crate::set(&[("GROUPS", groups), ("FRAGMENTS", fragments), ("SHARES", shares), ("AHEAD", ahead)])
 }
 
 /// The set of a kernel of few sums: the first that is listed has one in a thread, the last a few.
