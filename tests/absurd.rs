@@ -195,6 +195,9 @@ fn elements_that_are_nowhere() {
         ("s.prefetch([0]);", "`prefetch` of `s`, which is not in global memory"),
         ("x.prefetch([0]);", "1 coordinate for a view of `x` of rank 2"),
         ("x.prefetch([0, 8]);", "element 8 in mode 1 of `x`"),
+        // Quotients of what is near the ends of 64 bits.
+        ("let far = (k * k) as isize - 9223372036854775807; y[[0]] = (far % 6 + far / 6) as f32;", ""),
+        ("y[[0]] = (k * k / 4294967296 / 4294967296) as f32;", ""),
         // Outside in the launches of the variant with 32-bit offsets alone.
         ("y[[2147483648]] = 1.0;", ""),
         ("y[[0]] = s[[4294967295 - k]];", ""),

@@ -319,6 +319,15 @@ impl Atoms {
         Ok((q, r))
     }
 
+    /// The parts of [`split`](Atoms::split) and the rest's range, where neither `n` nor the rest is negative. Near the ends of 64 bits a part may be
+    /// beyond them, and `n` is then as good as any other atom.
+    fn natural_parts(&self, n: &Index, d: i64) -> Option<(Index, Index, Range)> {
+        let (quotient, rest) =
+            Some(n).filter(|n| self.range(n).low >= 0).and_then(|n| Atoms::split(n, d).ok())?;
+        let range = self.range(&rest);
+        (range.low >= 0).then_some((quotient, rest, range))
+    }
+
     /// Truncated quotient. `d` must not be the number 0.
     pub fn div(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
         let (n, d) = &self.alike(n, d);
@@ -350,19 +359,16 @@ impl Atoms {
         if let Some(exact) = n.exact_div(number) {
             return Ok(exact);
         }
-        let (quotient, rest) = Atoms::split(n, number)?;
-        let rest_range = self.range(&rest);
         let whole = i128::from(number);
-        if range.low >= 0 && rest_range.low >= 0 {
+        if let Some((quotient, rest, rest_range)) = self.natural_parts(n, number) {
             if rest_range.high < whole {
                 return Ok(quotient);
             }
             if let Some(id) = rest.as_atom()
                 && let Atom::Div(inner, by) = self.atom(id).clone()
-                && let Some(by) = by.as_constant()
+                && let Some(both) = by.as_constant().and_then(|by| by.checked_mul(number))
             {
-                let both = Index::constant(by.checked_mul(number).ok_or(IndexOverflow)?);
-                return quotient.add(&self.div(&inner, &both)?);
+                return quotient.add(&self.div(&inner, &Index::constant(both))?);
             }
             let range = Range::new(rest_range.low / whole, rest_range.high / whole);
             let atom = self.derived(Atom::Div(Box::new(rest), Box::new(d.clone())), range, 1);
@@ -408,11 +414,9 @@ impl Atoms {
         if n.exact_div(number).is_some() {
             return Ok(Index::constant(0));
         }
-        let (_, rest) = Atoms::split(n, number)?;
-        let rest_range = self.range(&rest);
         let whole = i128::from(number);
         let divisor = gcd(self.divisor(n), number);
-        if range.low >= 0 && rest_range.low >= 0 {
+        if let Some((_, rest, rest_range)) = self.natural_parts(n, number) {
             if rest_range.high < whole {
                 return Ok(rest);
             }
