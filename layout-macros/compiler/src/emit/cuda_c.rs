@@ -200,7 +200,7 @@ impl<'a> Emitter<'a> {
                 self.assign(target, self.variable_elem(*variable), value, same);
             }
             StatementKind::AssignIndex(variable, index) => self.assign_index(*variable, index),
-            StatementKind::Store(target, value) => self.store(mask, target, value),
+            StatementKind::Store(target, value) => self.under(mask, |this| this.store(target, value)),
             StatementKind::Operation(operation) => self.operation(operation),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
                 // A compiler unrolls short loops unasked; of copies that only moves addresses into registers.
@@ -385,11 +385,17 @@ impl<'a> Emitter<'a> {
         self.line(&line);
     }
 
-    fn store(&mut self, mask: Option<Expression>, target: &Access, value: &Value<Access>) {
-        if let Some(mask) = &mask {
-            self.open("if", mask);
-            self.writer.indent();
-        }
+    /// Lines that run where a mask holds.
+    pub(super) fn under(&mut self, mask: Option<Expression>, lines: impl FnOnce(&mut Self)) {
+        let Some(mask) = mask else { return lines(self) };
+        self.open("if", &mask);
+        self.writer.indent();
+        lines(self);
+        self.writer.dedent();
+        self.line("}");
+    }
+
+    fn store(&mut self, target: &Access, value: &Value<Access>) {
         let same = |left: &Value<Access>| match left {
             Value::Load(source) => {
                 (source.place, source.pointer, &source.index, &source.mask, source.hint)
@@ -407,10 +413,6 @@ impl<'a> Emitter<'a> {
                 let element = self.element(target);
                 self.assign(element, self.tables.place(target.place).elem, value, same);
             }
-        }
-        if mask.is_some() {
-            self.writer.dedent();
-            self.line("}");
         }
     }
 

@@ -88,16 +88,10 @@ impl Emitter<'_> {
             Operation::LoadMatrix(load) => self.load_matrix(load),
             Operation::Prefetch(line) => {
                 let mask = self.mask(&line.mask);
-                if let Some(mask) = &mask {
-                    self.open("if", mask);
-                    self.writer.indent();
-                }
-                let address = self.address(line);
-                self.wrapper("prefetch_l2", "", &[address]);
-                if mask.is_some() {
-                    self.writer.dedent();
-                    self.line("}");
-                }
+                self.under(mask, |this| {
+                    let address = this.address(line);
+                    this.wrapper("prefetch_l2", "", &[address]);
+                });
             }
             Operation::PrefetchMap(map) => {
                 self.device.call("TensorMap {");

@@ -127,17 +127,7 @@ impl Emitter<'_> {
                 };
                 self.set(&format!("{} {name} =", types::scalar(elem)), &call);
             }
-            None => {
-                if let Some(mask) = &mask {
-                    self.open("if", mask);
-                    self.writer.indent();
-                }
-                self.line(&format!("{call};"));
-                if mask.is_some() {
-                    self.writer.dedent();
-                    self.line("}");
-                }
-            }
+            None => self.under(mask, |this| this.line(&format!("{call};"))),
         }
     }
 }
