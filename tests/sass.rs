@@ -101,6 +101,34 @@ fn instructions(definition: &Definition, variant: &Variant) -> String {
     [vec![count], found].concat().join("; ")
 }
 
+/// A kernel that begins before the launches ahead have ended uses no global memory before its wait, but for hints.
+#[test]
+fn nothing_is_used_before_the_launches_ahead_have_ended() {
+    let waits = |text: &str| text.contains("griddepcontrol.wait");
+    let variants: Vec<&Variant> = definitions()
+        .into_iter()
+        .filter_map(|definition| of_one_type(definition).find(|variant| waits(variant.text)))
+        .collect();
+    assert!(variants.iter().any(|variant| variant.entry.starts_with("few_rows_")));
+    let found = Mutex::new(Vec::new());
+    in_parallel(&variants, |variant| {
+        let Variant { entry, text, flags, .. } = **variant;
+        let fact = lock::fact(Subject { kind: "waits", entry, arch: "sm_90a", text, flags }, || {
+            let compiled = compiled(text, "sm_90a", flags).expect("NVRTC takes the text");
+            let code = sass(&compiled.cubin, entry);
+            let wait = code.lines().iter().position(|line| line.contains("ACQBULK")).expect("a wait");
+            let before = Sass::from(code.lines()[..wait].to_vec());
+            let uses = ["LDG", "STG", "LDGSTS", "RED", "ATOM", "UTMALDG", "UTMASTG", "UTMAREDG"];
+            uses.iter().map(|opcode| before.count(opcode)).sum::<usize>().to_string()
+        });
+        if fact != "0" {
+            found.lock().expect("no panic in another thread").push(format!("{entry}: {fact}"));
+        }
+    });
+    let found = found.into_inner().expect("no panic");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 /// The instructions from where a warpgroup begins a group of products to its last product.
 fn between_products(code: &Sass) -> Sass {
     let mut inside = false;
