@@ -50,13 +50,16 @@ enum Dtype {
 
 const ODD: [usize; 3] = [4095, 4097, 4093];
 /// Few rows, as a model's that makes a token at a time: with `k` contiguous in both operands alone.
-const FEW: [[usize; 3]; 8] = [
+const FEW: [[usize; 3]; 11] = [
     [1, 2048, 2048],
     [1, 8192, 2048],
     [1, 2048, 8192],
     [1, 32768, 8192],
+    [1, 128_256, 2048],
     [16, 8192, 2048],
+    [16, 2048, 8192],
     [16, 32768, 8192],
+    [32, 8192, 2048],
     [64, 32768, 8192],
     [128, 32768, 8192],
 ];
