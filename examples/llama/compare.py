@@ -1,4 +1,4 @@
-"""Our model beside transformers' LlamaForCausalLM on one GPU: logits, greedy tokens, times of a step and of a prompt.
+"""Our model compared with transformers' LlamaForCausalLM on one GPU: logits, greedy tokens, times of a step and of a prompt.
 
     python compare.py PATH_OF_THE_PROGRAM [--seconds 460] [--work FOLDER]
 
@@ -147,7 +147,7 @@ def greedy(model, ids):
 
 
 def reference(arguments, _):
-    """Logits and tokens of transformers, in float32 and bf16, beside ours."""
+    """Logits and tokens of transformers, in float32 and bf16, and ours."""
     import torch
 
     prompt = kept(arguments, "prompts.json")[0]
@@ -195,7 +195,7 @@ def explain(arguments, batch):
 
 
 def together(arguments, _):
-    """More sequences than slots beside each alone."""
+    """More sequences than slots, and each alone."""
     prompts = kept(arguments, "prompts.json")
     options = ["--slots", 2, "--tokens", 16, "--context", 128]
     ids = [word for number, prompt in enumerate(prompts) for word in ["--ids", commas(prompt[: 20 + 9 * number])]]

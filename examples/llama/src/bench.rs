@@ -1,4 +1,4 @@
-//! Where the time goes: of a step and of a prompt, beside what memory allows, and of each launch.
+//! Where the time goes: of a step, of a prompt and of each launch, and what memory allows.
 //!
 //! Law: a step is timed as it runs, as a graph over caches that prompts have filled; launches one by one, alone and
 //! from memory.
@@ -36,7 +36,7 @@ fn occupy(engine: &mut Engine, length: usize) -> Result<()> {
     Ok(())
 }
 
-/// The times of a prompt and of a step behind it, of as many sequences as there are slots, beside what memory allows.
+/// The times of a prompt and of a step behind it, of as many sequences as there are slots, and what memory allows.
 pub fn bench(engine: &mut Engine, length: usize) -> Result<Value> {
     let (slots, stream) = (engine.slots.len(), engine.stream.clone());
     // The first prompts compile kernels.

@@ -1,4 +1,4 @@
-//! What the model's layers need beside products and attention: norms with what comes before them, rotary embedding
+//! What the model's layers need next to products and attention: norms with what comes before them, rotary embedding
 //! with the cache's new keys and values, pages of the cache one after the other, the gated product, the largest logit.
 //!
 //! Law: elements are bf16, computed in float32 and rounded once. A place that no page holds is neither read nor
