@@ -323,6 +323,9 @@ impl Evaluator<'_> {
                 continue;
             }
             let known = divisor.saturating_mul(step / gcd(step, factor.saturating_abs()));
+            // An earlier condition's divisor holds, too.
+            let before = self.dim_divisors[number];
+            let known = before.saturating_mul(known / gcd(before, known));
             if (2..=MAX_DIVISOR).contains(&known) {
                 self.dim_divisors[number] = known;
             }
