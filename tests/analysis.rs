@@ -130,6 +130,7 @@ fn atoms_are_those_of_the_manual() {
     let (tf32, f16) = (MmaAtom::m16n8k8_tf32().unwrap(), MmaAtom::m16n8k16_f16().unwrap());
     let (s8, f64, wg) =
         (MmaAtom::m16n8k32_8bit().unwrap(), MmaAtom::m8n8k4_f64().unwrap(), MmaAtom::wgmma(64, 16).unwrap());
+    let (k8, u8s) = (MmaAtom::m16n8k8_f16().unwrap(), MmaAtom::m8n8k16_8bit().unwrap());
     for lane in 0..32 {
         let (group, t) = (lane / 4, lane % 4);
         for i in 0..8 {
@@ -152,7 +153,22 @@ fn atoms_are_those_of_the_manual() {
             let column = t * 4 + i % 4 + if i < 8 { 0 } else { 16 };
             assert_eq!(at(&s8.a, 16, lane, i), (row, column), "8-bit A of lane {lane}, value {i}");
         }
+        for i in 0..4 {
+            let row = if i < 2 { group } else { group + 8 };
+            assert_eq!(
+                at(&k8.a, 16, lane, i),
+                (row, t * 2 + i % 2),
+                "f16 A of lane {lane}, value {i}, K of 8"
+            );
+            assert_eq!(
+                at(&u8s.a, 8, lane, i),
+                (group, t * 4 + i),
+                "8-bit A of lane {lane}, value {i}, K of 16"
+            );
+        }
+        assert_eq!((&k8.c, &u8s.b, &u8s.c), (&f16.c, &u8s.a, &f64.c));
         for i in 0..2 {
+            assert_eq!(at(&k8.b, 8, lane, i), (group, t * 2 + i), "f16 B of lane {lane}, value {i}, K of 8");
             assert_eq!(at(&tf32.b, 8, lane, i), (group, t + 4 * i), "tf32 B of lane {lane}, value {i}");
             assert_eq!(at(&f64.c, 8, lane, i), (group, t * 2 + i), "f64 C of lane {lane}, value {i}");
         }

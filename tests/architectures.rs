@@ -8,11 +8,13 @@ use layout_cuda::{Device, Error, tiled_kernel};
 use layout_tests::support::cubin::compiled;
 
 /// A line and what it needs in the attribute.
-const LINES: [(&str, &str); 17] = [
+const LINES: [(&str, &str); 19] = [
     ("y[[i]] = x[[i]] * 2.0;", ""),
     ("copy_dram_to_sram_async(&mut s, x, row_major([32])); async_copy_wait_all(); y[[i]] = s[[i]];", ""),
     ("let m = mma_atom::<f32>([16, 8, 8]); PRODUCT", "f32 [16, 8] [8, 8] [16, 8]"),
     ("let m = mma_atom::<f16>([16, 8, 16]); PRODUCT", "f16 [16, 16] [16, 8] [16, 8]"),
+    ("let m = mma_atom::<f16>([16, 8, 8]); PRODUCT", "f16 [16, 8] [8, 8] [16, 8]"),
+    ("let m = mma_atom::<u8>([8, 8, 16]); PRODUCT", "u8 [8, 16] [16, 8] [8, 8]"),
     ("let m = mma_atom::<bf16>([16, 8, 16]); PRODUCT", "bf16 [16, 16] [16, 8] [16, 8]"),
     ("let m = mma_atom::<i8>([16, 8, 32]); PRODUCT", "i8 [16, 32] [32, 8] [16, 8]"),
     ("let m = mma_atom::<u32>([16, 8, 8]); PRODUCT", "u32 [16, 8] [8, 8] [16, 8]"),
@@ -41,7 +43,7 @@ fn kernel(arch: Arch, line: &str, product: &str) -> String {
     if let Some((elem, shapes)) = product.split_once(' ') {
         let shapes: Vec<&str> = shapes.split_inclusive(']').map(str::trim).collect();
         let sums = match elem {
-            "i8" | "u32" => "i32",
+            "i8" | "u8" | "u32" => "i32",
             "f64" => "f64",
             _ => "f32",
         };
@@ -74,7 +76,7 @@ fn text(arch: Arch, line: &str, product: &str) -> Result<(String, &'static [&'st
     Ok((source.text, source.flags))
 }
 
-fn number(name: &str, usual: u64) -> u64 {
+pub fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 

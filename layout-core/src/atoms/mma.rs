@@ -140,6 +140,36 @@ impl MmaAtom {
         Self::warp("mma.m16n8k16", "f16 or bf16, f32", (16, 8, 16), layouts)
     }
 
+    /// `mma.m16n8k8`, f16 to f32.
+    ///
+    /// # Errors
+    /// None.
+    ///
+    /// ```
+    /// use layout_core::atoms::MmaAtom;
+    /// assert_eq!(MmaAtom::m16n8k8_f16()?.a, MmaAtom::m16n8k8_f16()?.c);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn m16n8k8_f16() -> Result<Self, LayoutError> {
+        let layouts =
+            ["((4,8),(2,2)):((32,1),(16,8))", "((4,8),2):((16,1),8)", "((4,8),(2,2)):((32,1),(16,8))"];
+        Self::warp("mma.m16n8k8", "f16, f32", (16, 8, 8), layouts)
+    }
+
+    /// `mma.m8n8k16`, 8-bit integers.
+    ///
+    /// # Errors
+    /// None.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::atoms::MmaAtom::m8n8k16_8bit()?.a.to_string(), "((4,8),4):((32,1),8)");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn m8n8k16_8bit() -> Result<Self, LayoutError> {
+        let layouts = ["((4,8),4):((32,1),8)", "((4,8),4):((32,1),8)", "((4,8),2):((16,1),8)"];
+        Self::warp("mma.m8n8k16", "s8 or u8, s32", (8, 8, 16), layouts)
+    }
+
     /// `mma.m16n8k32`, 8-bit integers or floats.
     ///
     /// # Errors
@@ -217,7 +247,7 @@ impl MmaAtom {
     /// As [`MmaAtom::wgmma`].
     ///
     /// ```
-    /// assert_eq!(layout_core::atoms::MmaAtom::all(64)?.len(), 9);
+    /// assert_eq!(layout_core::atoms::MmaAtom::all(64)?.len(), 11);
     /// # Ok::<(), layout_core::LayoutError>(())
     /// ```
     pub fn all(n: i64) -> Result<Vec<Self>, LayoutError> {
@@ -227,7 +257,9 @@ impl MmaAtom {
             Self::m16n8k8_f64()?,
             Self::m16n8k16_f64()?,
             Self::m16n8k8_tf32()?,
+            Self::m16n8k8_f16()?,
             Self::m16n8k16_f16()?,
+            Self::m8n8k16_8bit()?,
             Self::m16n8k32_8bit()?,
             Self::wgmma(n, 16)?,
             Self::wgmma_register_a(n, 16)?,

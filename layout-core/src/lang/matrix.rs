@@ -99,8 +99,10 @@ pub struct TensorCore<T>(PhantomData<T>);
 /// |---|---|---|
 /// | `f32` | `[16, 8, 8]` | rounded to TF32, 10 bits of fraction, to nearest |
 /// | `f16`, `bf16` | `[16, 8, 16]` | |
+/// | `f16` | `[16, 8, 8]` | sm_75 too |
 /// | `e4m3`, `e5m2` | `[16, 8, 32]` | sm_89 and later |
 /// | `i8`, `u8` | `[16, 8, 32]` | sums in `i32` |
+/// | `i8`, `u8` | `[8, 8, 16]` | sums in `i32`; sm_75 too |
 /// | `f64` | `[8, 8, 4]` | sums in `f64` |
 /// | `f64` | `[16, 8, 4]`, `[16, 8, 8]`, `[16, 8, 16]` | sums in `f64`; sm_90 and later |
 /// | `u32` | `[16, 8, 8]` | words of 32 bits; a product counts the bits that both have, in `i32` |
@@ -180,8 +182,8 @@ impl<T: Element> TensorCore<T> {
     }
 
     /// `acc += a b`. The accumulator of a product of `M` by `N` is `local::<f32>(row_major([M / 16, N / 8 * 4]))`: one row
-    /// for each 16 rows, and in it 4 elements for each 8 columns. The same holds for `f16` and `i32`. For `f64` it is
-    /// `local::<f64>(row_major([M / 8, N / 8 * 2]))`.
+    /// for each 16 rows, and in it 4 elements for each 8 columns. The same holds for `f16` and `i32`. Of the
+    /// instructions of 8 rows it is `row_major([M / 8, N / 8 * 2])`.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

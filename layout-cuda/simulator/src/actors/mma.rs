@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::memory::bytes;
 use crate::state::lanes::Direction;
 use crate::state::warp::{Warp, each_lane};
-use layout_compiler::elem::Elem;
+use layout_compiler::elem::{Elem, Format};
 use layout_compiler::program::{Operand, TensorCore};
 use layout_compiler::small_float;
 use std::sync::OnceLock;
@@ -68,7 +68,7 @@ pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
     let active = warp.active;
     let own = |value: usize| d as usize + value;
     match core {
-        TensorCore::I8 | TensorCore::U8 | TensorCore::Bits => {
+        _ if core.sums() == Elem::I32 => {
             let (a, b) = (tile(&warp.int, a, &places.a, |v| v), tile(&warp.int, b, &places.b, |v| v));
             let sums = product(vec![0; m * n], (&a, &b), [m, n], |sum, left, right| match core {
                 TensorCore::Bits => sum + i64::from(((left & right) as u32).count_ones()),
@@ -81,7 +81,7 @@ pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
                 }
             }
         }
-        TensorCore::F64 | TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => {
+        _ if core.sums() == Elem::F64 => {
             let (a, b) = (tile(&warp.f64, a, &places.a, |v| v), tile(&warp.f64, b, &places.b, |v| v));
             let c = tile(&warp.f64, d, &places.c, |v| v);
             let sums = product(c, (&a, &b), [m, n], |sum, left, right| left.mul_add(right, sum));
@@ -165,11 +165,14 @@ impl Machine<'_> {
                         continue;
                     }
                     let byte = base as usize + (elements.index[source] as usize + element) * size as usize;
-                    let bits = bytes::read(&self.shared, byte, size) as u32;
-                    warp.f32[register][lane] = match site.elem {
-                        Elem::F32 => f32::from_bits(bits),
-                        small => small_float::decode(bits, small),
-                    };
+                    let bits = bytes::read(&self.shared, byte, size);
+                    match site.elem.format() {
+                        Format::Float => warp.f32[register][lane] = f32::from_bits(bits as u32),
+                        Format::SmallFloat(_) => {
+                            warp.f32[register][lane] = small_float::decode(bits as u32, site.elem);
+                        }
+                        _ => warp.int[register][lane] = site.elem.wrap(bits as i64),
+                    }
                 }
             }
         }

@@ -28,8 +28,8 @@ impl Compiler<'_> {
         let known = shared
             && to == from
             && matches!(load.count, 1 | 2 | 4)
-            && matches!((from.bytes(), load.transposed), (2, _) | (4, false))
-            && Bank::of(from) == Bank::F32
+            && matches!((from.bytes(), load.transposed), (2, _) | (1 | 4, false))
+            && matches!(Bank::of(from), Bank::F32 | Bank::Int)
             && load.source.width * from.bytes() == 16
             && load.destination.width * from.bytes() == 4 * load.count;
         if !known {
@@ -38,7 +38,7 @@ impl Compiler<'_> {
         let address = self.element(&load.source)?;
         let dst = match self.located(&load.destination)? {
             Located::Registers { first, .. } => first,
-            Located::Array(_) | Located::Memory(_) => self.take(Bank::F32, load.destination.width),
+            Located::Array(_) | Located::Memory(_) => self.take(Bank::of(from), load.destination.width),
         };
         let (count, transposed) = (load.count, load.transposed);
         self.emit(Op::LoadMatrix { dst, address, count, transposed, site });

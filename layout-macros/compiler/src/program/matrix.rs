@@ -20,6 +20,8 @@ pub enum TensorCore {
     Tf32,
     /// 16 x 8 x 16.
     F16,
+    /// 16 x 8 x 8, of f16 (every architecture).
+    F16K8,
     /// 16 x 8 x 16.
     Bf16,
     /// 16 x 8 x 32 (sm_89 and later).
@@ -32,6 +34,10 @@ pub enum TensorCore {
     I8,
     /// 16 x 8 x 32, with sums of `i32` that wrap.
     U8,
+    /// 8 x 8 x 16, likewise (every architecture; so is the next one).
+    I8K16,
+    /// 8 x 8 x 16, likewise.
+    U8K16,
     /// 8 x 8 x 4, each product added by one rounding.
     F64,
     /// 16 x 8 x 4, likewise (sm_90 and later; so are the next two).
@@ -46,15 +52,18 @@ pub enum TensorCore {
 
 impl TensorCore {
     /// Every instruction.
-    pub const ALL: [TensorCore; 13] = [
+    pub const ALL: [TensorCore; 16] = [
         TensorCore::Tf32,
         TensorCore::F16,
+        TensorCore::F16K8,
         TensorCore::Bf16,
         TensorCore::E4m3,
         TensorCore::E5m2,
         TensorCore::F16InF16,
         TensorCore::I8,
         TensorCore::U8,
+        TensorCore::I8K16,
+        TensorCore::U8K16,
         TensorCore::F64,
         TensorCore::F64K4,
         TensorCore::F64K8,
@@ -71,9 +80,9 @@ impl TensorCore {
     pub const fn elem(self) -> Elem {
         match self {
             TensorCore::Tf32 => Elem::F32,
-            TensorCore::F16 | TensorCore::F16InF16 => Elem::F16,
-            TensorCore::I8 => Elem::I8,
-            TensorCore::U8 => Elem::U8,
+            TensorCore::F16 | TensorCore::F16K8 | TensorCore::F16InF16 => Elem::F16,
+            TensorCore::I8 | TensorCore::I8K16 => Elem::I8,
+            TensorCore::U8 | TensorCore::U8K16 => Elem::U8,
             TensorCore::F64 | TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Elem::F64,
             TensorCore::Bits => Elem::U32,
             TensorCore::Bf16 => Elem::Bf16,
@@ -86,11 +95,16 @@ impl TensorCore {
     pub const fn sums(self) -> Elem {
         match self {
             TensorCore::F16InF16 => Elem::F16,
-            TensorCore::I8 | TensorCore::U8 | TensorCore::Bits => Elem::I32,
-            TensorCore::F64 | TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Elem::F64,
-            TensorCore::Tf32 | TensorCore::F16 | TensorCore::Bf16 | TensorCore::E4m3 | TensorCore::E5m2 => {
-                Elem::F32
+            TensorCore::I8 | TensorCore::U8 | TensorCore::I8K16 | TensorCore::U8K16 | TensorCore::Bits => {
+                Elem::I32
             }
+            TensorCore::F64 | TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Elem::F64,
+            TensorCore::Tf32
+            | TensorCore::F16
+            | TensorCore::F16K8
+            | TensorCore::Bf16
+            | TensorCore::E4m3
+            | TensorCore::E5m2 => Elem::F32,
         }
     }
 
@@ -105,7 +119,8 @@ impl TensorCore {
         match self {
             TensorCore::F64 => [8, 8, 4],
             TensorCore::F64K4 => [16, 8, 4],
-            TensorCore::Tf32 | TensorCore::Bits | TensorCore::F64K8 => [16, 8, 8],
+            TensorCore::I8K16 | TensorCore::U8K16 => [8, 8, 16],
+            TensorCore::Tf32 | TensorCore::Bits | TensorCore::F64K8 | TensorCore::F16K8 => [16, 8, 8],
             TensorCore::F16 | TensorCore::F16InF16 | TensorCore::Bf16 | TensorCore::F64K16 => [16, 8, 16],
             TensorCore::E4m3 | TensorCore::E5m2 | TensorCore::I8 | TensorCore::U8 => [16, 8, 32],
         }
@@ -117,9 +132,10 @@ impl TensorCore {
         (2 * m * n * k / WARP) as u64
     }
 
-    /// What an architecture has that has it.
-    pub const fn needs(self) -> Feature {
-        match self {
+    /// What an architecture has that has it; `None` where all have.
+    pub const fn needs(self) -> Option<Feature> {
+        Some(match self {
+            TensorCore::F16K8 | TensorCore::I8K16 | TensorCore::U8K16 => return None,
             TensorCore::E4m3 | TensorCore::E5m2 => Feature::Float8,
             TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Feature::TallF64Mma,
             TensorCore::Tf32
@@ -130,14 +146,13 @@ impl TensorCore {
             | TensorCore::U8
             | TensorCore::F64
             | TensorCore::Bits => Feature::Mma,
-        }
+        })
     }
 
     /// Whether `ldmatrix` may load its operands. It gives a lane 4 bytes of each row of 16, so a register of the fragment
-    /// has to be 4 neighbouring bytes of K: two elements of 2 bytes, or one of 4. A float of 8 bytes is two registers, whose
-    /// bytes the instruction would give to two lanes.
+    /// has to be 4 neighbouring bytes of K. A float of 8 bytes is two registers, whose bytes the instruction would give to two lanes.
     pub const fn has_matrix_loads(self) -> bool {
-        matches!(self.elem(), Elem::F16 | Elem::Bf16 | Elem::F32)
+        self.elem().bytes() <= 4
     }
 
     /// The device function that wraps it.
@@ -145,12 +160,15 @@ impl TensorCore {
         match self {
             TensorCore::Tf32 => "mma_16x8x8_tf32",
             TensorCore::F16 => "mma_16x8x16_f16",
+            TensorCore::F16K8 => "mma_16x8x8_f16",
             TensorCore::Bf16 => "mma_16x8x16_bf16",
             TensorCore::E4m3 => "mma_16x8x32_e4m3",
             TensorCore::E5m2 => "mma_16x8x32_e5m2",
             TensorCore::F16InF16 => "mma_16x8x16_f16_f16",
             TensorCore::I8 => "mma_16x8x32_s8",
             TensorCore::U8 => "mma_16x8x32_u8",
+            TensorCore::I8K16 => "mma_8x8x16_s8",
+            TensorCore::U8K16 => "mma_8x8x16_u8",
             TensorCore::F64 => "mma_8x8x4_f64",
             TensorCore::F64K4 => "mma_16x8x4_f64",
             TensorCore::F64K8 => "mma_16x8x8_f64",
@@ -165,6 +183,8 @@ impl TensorCore {
         let atom = match self {
             // The words of 16 x 8 x 256 bits are as the elements of TF32 do.
             TensorCore::Tf32 | TensorCore::Bits => MmaAtom::m16n8k8_tf32(),
+            TensorCore::F16K8 => MmaAtom::m16n8k8_f16(),
+            TensorCore::I8K16 | TensorCore::U8K16 => MmaAtom::m8n8k16_8bit(),
             TensorCore::F64 => MmaAtom::m8n8k4_f64(),
             TensorCore::F64K4 => MmaAtom::m16n8k4_f64(),
             TensorCore::F64K8 => MmaAtom::m16n8k8_f64(),

@@ -125,7 +125,9 @@ impl Evaluator<'_> {
         };
         let shape = self.sizes(shape, "mma_atom", origin)?;
         if let Some(core) = elem.and_then(|elem| TensorCore::of(elem, &shape)) {
-            self.needs(&format!("mma_atom::<{}>({shape:?})", core.elem()), core.needs(), origin)?;
+            if let Some(needed) = core.needs() {
+                self.needs(&format!("mma_atom::<{}>({shape:?})", core.elem()), needed, origin)?;
+            }
             return Ok(StaticValue::TensorCore(core));
         }
         let message = format!(

@@ -96,7 +96,9 @@ pub(in super::super) fn matrices() -> Vec<String> {
     let (floats, integers) = products.split_at(4);
     let single = [vec![fixed(0), fixed(1)], floats.to_vec(), vec![fixed(3)]].concat();
     let doubles = [vec![fixed(4)], doubles().to_vec(), vec![fixed(5)]].concat();
-    [single, integers.to_vec(), doubles, loads.to_vec()].concat()
+    let bytes = [("signed char", "s8"), ("unsigned char", "u8")];
+    let bytes = bytes.map(|(ty, name)| fill(paragraph(MMA, 9), &[("type", ty), ("name", name)]));
+    [single, vec![fixed(8)], integers.to_vec(), bytes.to_vec(), doubles, loads.to_vec()].concat()
 }
 
 /// The products of `double` with 16 rows: operands of `k / 2` and `k / 4` registers behind the four of the sums.
