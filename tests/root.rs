@@ -58,5 +58,6 @@ mod testing;
 mod tidy;
 mod transport;
 mod trial;
+mod turing;
 mod vectors;
 mod waiting;

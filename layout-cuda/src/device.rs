@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
+use layout_compiler::Arch;
 use layout_simulator::Progress;
 
 use crate::cache::Cache;
@@ -76,6 +77,8 @@ impl std::ops::Deref for Gpu {
 /// The simulator, and why it was taken.
 pub(crate) struct Simulator {
     reason: String,
+    /// The architecture that it takes the place of; `None`: it has what any has.
+    arch: Option<Arch>,
 }
 
 /// What a GPU can do.
@@ -116,8 +119,12 @@ fn opened(context: &Arc<CudaContext>) -> Result<Device> {
         return Ok(device.clone());
     }
     let (properties, cache) = (properties(context)?, Cache::user());
-    let shared =
-        Arc::new(Shared { properties, cache, functions: Functions::default(), counters: Mutex::default() });
+    let shared = Arc::new(Shared {
+        functions: Functions::of(arch_of(&properties)),
+        properties,
+        cache,
+        counters: Mutex::default(),
+    });
     let device = Device(Arc::new(Kind::Gpu(Gpu { context: context.clone(), shared })));
     open.push(device.clone());
     Ok(device)
@@ -170,8 +177,21 @@ impl Device {
         Device::simulator_because("it was asked for")
     }
 
+    /// The simulator in place of a GPU of an architecture: a launch of a kernel that such a GPU does not run, or of more shared memory
+    /// than it has, is the error that it is there. [`Device::simulator`] has what any architecture has.
+    ///
+    /// ```
+    /// use layout_cuda::{Arch, Device};
+    /// let t4 = Device::simulator_of(Arch::SM_75);
+    /// assert_eq!(t4.arch().to_string(), "sm_75");
+    /// ```
+    pub fn simulator_of(arch: Arch) -> Device {
+        let reason = format!("in place of {arch}");
+        Device(Arc::new(Kind::Simulator(Simulator { reason, arch: Some(arch) })))
+    }
+
     fn simulator_because(reason: impl Into<String>) -> Device {
-        Device(Arc::new(Kind::Simulator(Simulator { reason: reason.into() })))
+        Device(Arc::new(Kind::Simulator(Simulator { reason: reason.into(), arch: None })))
     }
 
     /// The first GPU if there are a driver, a GPU and NVRTC or a [bundle](crate::bundle) of kernels, else the simulator; never an error.
@@ -204,6 +224,14 @@ impl Device {
         matches!(*self.0, Kind::Simulator(_))
     }
 
+    /// The architecture, with all of its features; `sm_90a` of [`Device::simulator`].
+    pub fn arch(&self) -> Arch {
+        match &*self.0 {
+            Kind::Gpu(gpu) => arch_of(&gpu.properties),
+            Kind::Simulator(simulator) => simulator.arch.unwrap_or(Arch::SM_90A),
+        }
+    }
+
     /// What a GPU can do; `None` for the simulator.
     pub fn properties(&self) -> Option<&Properties> {
         self.as_gpu().map(|gpu| &gpu.properties)
@@ -224,7 +252,9 @@ impl Device {
     pub(crate) fn functions(&self) -> &Functions {
         match &*self.0 {
             Kind::Gpu(gpu) => &gpu.functions,
-            Kind::Simulator(_) => functions::on_simulator(),
+            Kind::Simulator(simulator) => {
+                simulator.arch.map_or_else(functions::on_simulator, functions::on_simulator_of)
+            }
         }
     }
 
@@ -290,6 +320,11 @@ impl Device {
     pub(crate) fn memory(&self) -> Option<(usize, usize)> {
         self.as_gpu()?.context.mem_get_info().ok()
     }
+}
+
+fn arch_of(properties: &Properties) -> Arch {
+    let (major, minor) = properties.compute_capability;
+    Arch::of(major, minor)
 }
 
 fn properties(context: &CudaContext) -> Result<Properties> {

@@ -63,6 +63,8 @@ fn same_types(kernel: &Kernel, asked: &ParamSet, arguments: &[LaunchArgument<'_>
 /// The ready kernels of one device, by the definition's address and the parameter set.
 #[derive(Default)]
 pub(crate) struct Functions {
+    /// The device's architecture; `None` of the simulator that has all.
+    arch: Option<Arch>,
     families: RwLock<BTreeMap<usize, Vec<Arc<KernelInstance>>>>,
     /// What launches that choose no set go by.
     #[cfg(feature = "tune")]
@@ -75,9 +77,29 @@ pub(crate) fn on_simulator() -> &'static Functions {
     &FUNCTIONS
 }
 
+/// The same in place of a GPU of an architecture. There are few architectures, and what is ready for one is kept.
+pub(crate) fn on_simulator_of(arch: Arch) -> &'static Functions {
+    static FUNCTIONS: Mutex<Vec<(Arch, &'static Functions)>> = Mutex::new(Vec::new());
+    // The list is only ever pushed to, so that it is whole even if a holder of the lock panicked.
+    let mut all = FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, own)) = all.iter().find(|(known, _)| *known == arch) {
+        return own;
+    }
+    let own: &'static Functions = Box::leak(Box::new(Functions::of(arch)));
+    all.push((arch, own));
+    own
+}
+
+/// Where texts for an architecture are made: those for [`Arch::BASELINE`] and later are the same.
+pub(crate) fn texts_for(arch: Arch) -> &'static Functions {
+    if arch.includes(Arch::BASELINE) { on_simulator() } else { on_simulator_of(arch) }
+}
+
 /// A kernel for one parameter set, on one device.
 pub(crate) struct KernelInstance {
     pub(crate) definition: &'static Definition,
+    /// The device's architecture; `None` of the simulator that has all.
+    pub(crate) arch: Option<Arch>,
     /// What was asked for.
     asked: Option<ParamSet>,
     /// The whole set.
@@ -128,6 +150,11 @@ pub(crate) struct Built {
 }
 
 impl Functions {
+    /// Of a device of an architecture: none is ready.
+    pub(crate) fn of(arch: Arch) -> Functions {
+        Functions { arch: Some(arch), ..Functions::default() }
+    }
+
     /// The kernel of `definition` that a launch with these arguments takes, where it asks for the values of `asked`. Without
     /// arguments it is the first that has them.
     ///
@@ -151,7 +178,7 @@ impl Functions {
                 return Ok(family.clone());
             }
         }
-        let made = Arc::new(KernelInstance::new(definition, asked, arguments)?);
+        let made = Arc::new(KernelInstance::new(definition, asked, arguments, self.arch)?);
         let mut families = self.families.write().unwrap_or_else(PoisonError::into_inner);
         let known = families.entry(key).or_default();
         let same = |family: &&Arc<KernelInstance>| family.asked.as_ref() == asked && family.set == made.set;
@@ -187,9 +214,15 @@ impl KernelInstance {
         definition: &'static Definition,
         asked: Option<&ParamSet>,
         arguments: &[LaunchArgument<'_>],
+        arch: Option<Arch>,
     ) -> Result<KernelInstance> {
         let name = || definition.name.to_string();
         let kernel = definition.kernel().map_err(|error| LaunchError::Embedded { kernel: name(), error })?;
+        // A kernel that names no architecture is for the baseline, whose words an earlier one may lack.
+        let kernel = match arch.filter(|arch| !arch.includes(Arch::BASELINE)) {
+            Some(arch) => kernel.for_arch(arch),
+            None => kernel,
+        };
         let none = ParamSet::default();
         let asked_for = asked.unwrap_or(&none);
         same_types(&kernel, asked_for, arguments)?;
@@ -205,7 +238,7 @@ impl KernelInstance {
         }
         // The last one holds for every input, so that a launch always finds one.
         let candidates = order.into_iter().map(Candidate::new).collect();
-        Ok(KernelInstance { definition, asked: asked.cloned(), set, needs, kernel, candidates })
+        Ok(KernelInstance { definition, arch, asked: asked.cloned(), set, needs, kernel, candidates })
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -332,21 +365,27 @@ impl KernelInstance {
         Ok(Loadable { image: Image::Cubin(compiled.cubin), resources: compiled.resources, note, slow_paths })
     }
 
+    /// Refuses a kernel for an architecture that the device's does not include, or of more shared memory than a block has there.
+    pub(crate) fn refuse_other(&self, checked: &Checked, device: Arch, most: u32) -> Result<()> {
+        let kernel = || self.name().to_string();
+        if let Some(needed) = checked.arch().filter(|needed| !device.includes(*needed)) {
+            let (needed, device) = (needed.to_string(), device.to_string());
+            return Err(LaunchError::Arch { kernel: kernel(), needed, device }.into());
+        }
+        let needed = checked.plan().shared_bytes;
+        if needed > most {
+            return Err(LaunchError::SharedMemory { kernel: kernel(), needed, most }.into());
+        }
+        Ok(())
+    }
+
     fn load(&self, checked: &Checked, device: &Device) -> Result<Code> {
         let Some(gpu) = device.as_gpu() else {
             return Err(LaunchError::NotOnSimulator { kernel: self.name().to_string() }.into());
         };
         let kernel = || self.name().to_string();
         let arch = gpu.properties.arch.as_str();
-        let runs = |needed: &Arch| arch.parse().is_ok_and(|own: Arch| own.includes(*needed));
-        if let Some(needed) = checked.arch().filter(|needed| !runs(needed)) {
-            let (needed, device) = (needed.to_string(), arch.to_string());
-            return Err(LaunchError::Arch { kernel: kernel(), needed, device }.into());
-        }
-        let (needed, most) = (checked.plan().shared_bytes, gpu.properties.shared_bytes_per_block);
-        if needed > most {
-            return Err(LaunchError::SharedMemory { kernel: kernel(), needed, most }.into());
-        }
+        self.refuse_other(checked, device.arch(), gpu.properties.shared_bytes_per_block)?;
         let Loadable { image, resources, note, slow_paths } = self.image(checked, arch, &gpu.cache)?;
         let dynamic_shared_bytes = emit::dynamic_shared_bytes(checked);
         let entry = emit::entry_name(checked);

@@ -51,13 +51,14 @@
 //!
 //! | least card | kernels may use |
 //! |---|---|
-//! | sm_75 (T4, RTX 20), where `arch` names it | numbers but bf16 and 8-bit floats, shared memory, warps, atomics |
-//! | sm_80 (A100, RTX 30), and without `arch` | and bf16, asynchronous copies, `mma_atom`, policies of L2 |
+//! | sm_75 (T4, RTX 20) | numbers but bf16 and 8-bit floats, shared memory, warps, atomics, `mma_atom::<f16>([16, 8, 8])`, of bytes `([8, 8, 16])` |
+//! | sm_80 (A100, RTX 30), and without `arch` | and bf16, asynchronous copies, other `mma_atom`, policies of L2 |
 //! | sm_89 (L4, RTX 40) | and 8-bit floats |
 //! | sm_90 (H100, H200) | and TMA, mbarriers that count bytes, clusters, `mma_atom::<f64>` of 16 rows |
 //! | sm_90a | and `wgmma`; registers by `set_max_registers`, as with sm_100f, sm_110f, sm_120f and their later members |
 //!
-//! What an architecture lacks is refused where the kernel uses it, and the message names the least one. The driver is of CUDA
+//! What an architecture lacks is refused where the kernel uses it, and the message names the least one. A kernel without `arch` is
+//! checked for sm_80; on an sm_75 it is made for that at its first launch, with ordinary copies for asynchronous ones. The driver is of CUDA
 //! 12.0 (525.60 on Linux) or later, and its major number is not below NVRTC's: NVRTC 13 needs CUDA 13.0 (580.65).
 //!
 //! Environment: `LAYOUT_NVRTC` names NVRTC's file or folder, `LAYOUT_CACHE` the folder of the kernel cache (`off` for

@@ -76,6 +76,10 @@ pub(crate) fn run(
         let (candidate, bound) = choose(family, config, &plain)?;
         (family.checked(candidate)?, candidate.promises, bound)
     };
+    if let Some(arch) = family.arch {
+        let most = u32::try_from(arch.shared_bytes()).unwrap_or(u32::MAX);
+        family.refuse_other(checked, arch, most)?;
+    }
     let mut seen = config.probe.map(|_| planned(promises, &bound, checked.plan().shared_bytes, &plain));
     if let (Some(probe), Some(seen)) = (config.probe.filter(|probe| !probe.starts()), &seen) {
         probe.see(seen.clone());

@@ -65,11 +65,9 @@ impl Entry {
 
     /// Why a device does not run it.
     fn not_for(&self, device: &Device) -> Option<String> {
-        let own = device.properties()?.arch.clone();
-        let mut others =
-            self.covers.iter().filter_map(|of| arch_of_first(of.definition).map(|arch| arch.to_string()));
-        // A card of sm_90a runs what is for sm_90.
-        others.find(|arch| arch.trim_end_matches('a') != own.trim_end_matches('a'))
+        device.properties()?;
+        let mut others = self.covers.iter().filter_map(|of| arch_of_first(of.definition));
+        others.find(|arch| !device.arch().includes(*arch)).map(|arch| arch.to_string())
     }
 
     /// What failed on a device.

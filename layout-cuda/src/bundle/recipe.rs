@@ -6,7 +6,7 @@
 use super::format::{self, Made};
 use super::{Bundle, BundleError};
 use crate::cache::Cache;
-use crate::functions::{KernelInstance, on_simulator};
+use crate::functions::{KernelInstance, on_simulator, texts_for};
 use crate::nvrtc;
 use layout_compiler::{Arch, Definition, Features, ParamSet};
 use std::collections::BTreeSet;
@@ -57,8 +57,8 @@ impl Text {
 }
 
 impl Recipe {
-    /// For these architectures, `sm_80` to `sm_120`. A kernel that names an architecture is compiled for that one alone;
-    /// every other one for all of them, and for later devices as PTX of the lowest.
+    /// For these architectures, `sm_75` to `sm_121`. A kernel is compiled for all of them that include the one that it names, and
+    /// for later devices as PTX of the lowest; `sm_90a` is included by itself alone.
     ///
     /// # Errors
     /// [`BundleError::Arch`]: a name that is no architecture.
@@ -94,8 +94,12 @@ impl Recipe {
                 Some(set) => vec![set.clone()],
                 None => definition.kernel().map_err(|error| embedded(definition, error))?.parameter_sets(),
             };
-            for set in sets {
-                let family = on_simulator().family(definition, Some(&set), &[])?;
+            let below = self.architectures.iter().filter(|arch| !arch.includes(Arch::BASELINE));
+            let makers: Vec<_> = below.map(|arch| texts_for(*arch)).collect();
+            for (set, maker) in sets.iter().flat_map(|set| {
+                std::iter::once(on_simulator()).chain(makers.iter().copied()).map(move |maker| (set, maker))
+            }) {
+                let family = maker.family(definition, Some(set), &[])?;
                 for candidate in 0..family.candidates.len() {
                     let text = text(&family, candidate)?;
                     if seen.insert(text.key()) {
@@ -109,15 +113,23 @@ impl Recipe {
 
     /// The architectures of a text, and whether as PTX.
     fn targets(&self, text: &Text) -> Result<Vec<(Arch, bool)>, BundleError> {
-        if let Some(needed) = text.arch {
-            return match self.architectures.contains(&needed) {
-                true => Ok(vec![(needed, false)]),
-                false => Err(BundleError::OtherArch { kernel: text.family.name().to_owned(), needed }),
-            };
+        let runs = |arch: &&Arch| match text.family.arch {
+            Some(own) => **arch == own,
+            None => arch.includes(text.arch.unwrap_or(Arch::BASELINE)),
+        };
+        let own: Vec<Arch> = self.architectures.iter().filter(runs).copied().collect();
+        match text.arch {
+            Some(needed) if own.is_empty() => {
+                return Err(BundleError::OtherArch { kernel: text.family.name().to_owned(), needed });
+            }
+            Some(Arch { features: Features::Family | Features::Specific, .. }) => {
+                return Ok(own.into_iter().map(|arch| (arch, false)).collect());
+            }
+            _ => {}
         }
-        let lowest = self.architectures.iter().map(|arch| arch.number).min();
+        let lowest = own.iter().map(|arch| arch.number).min();
         let ptx = lowest.map(|number| (Arch { number, features: Features::Common }, true));
-        Ok(self.architectures.iter().map(|arch| (*arch, false)).chain(ptx).collect())
+        Ok(own.into_iter().map(|arch| (arch, false)).chain(ptx).collect())
     }
 
     /// Compiles everything, or finds it in the user's cache. Needs NVRTC, and neither a driver nor a GPU.

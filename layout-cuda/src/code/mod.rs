@@ -29,7 +29,7 @@ use layout_compiler::{Definition, ParamSet, Promises};
 
 use crate::cache::Cache;
 use crate::error::Result;
-use crate::functions::on_simulator;
+use crate::functions::{on_simulator, texts_for};
 use crate::nvrtc::{self, Resources, SlowPath};
 use crate::trusted::{self, Untrusted};
 
@@ -66,7 +66,8 @@ impl Code {
         promises: Promises,
         arch: &str,
     ) -> Result<Code> {
-        let family = on_simulator().family(definition, set, &[])?;
+        let maker = arch.parse().map_or_else(|_| on_simulator(), texts_for);
+        let family = maker.family(definition, set, &[])?;
         let candidate = family.candidate_or_last(promises)?;
         let checked = family.checked(candidate)?;
         let built = family.compile(checked, arch, &Cache::user())?;

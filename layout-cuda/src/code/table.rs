@@ -4,11 +4,11 @@
 
 use std::fmt;
 
-use layout_compiler::{Definition, Promises};
+use layout_compiler::{Arch, Definition, Promises};
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::functions::on_simulator;
+use crate::functions::{on_simulator, texts_for};
 use crate::launch_error::LaunchError;
 use crate::nvrtc::{Resources, SlowPath};
 
@@ -47,8 +47,16 @@ pub struct Budget {
     local: u32,
 }
 
-/// Compiles every variant of these kernels: each set of the attribute, for all alignments, extents and conditions. A kernel that
-/// names an architecture is compiled for that one alone, every other one for all of `architectures`.
+/// The architectures that a text is compiled for.
+fn targets(needed: Option<Arch>, architectures: &[&str]) -> Vec<String> {
+    let runs =
+        |arch: &&&str| needed.is_none_or(|needed| arch.parse().is_ok_and(|own: Arch| own.includes(needed)));
+    let own: Vec<String> = architectures.iter().filter(runs).map(|arch| (*arch).to_owned()).collect();
+    if own.is_empty() { needed.iter().map(Arch::to_string).collect() } else { own }
+}
+
+/// Compiles every variant of these kernels: each set of the attribute, for all alignments, extents and conditions. A kernel is compiled
+/// for all of `architectures` that include the one that it names, and for that one where none does.
 ///
 /// ```
 /// use layout_cuda::{code::{Budget, check_all}, tiled_kernel};
@@ -74,26 +82,25 @@ pub fn check_all(kernels: &[&'static Definition], architectures: &[&str]) -> Res
             Error::from(LaunchError::Embedded { kernel: definition.name.to_owned(), error })
         })?;
         for set in kernel.parameter_sets() {
-            let family = on_simulator().family(definition, Some(&set), &[])?;
-            for candidate in &family.candidates {
-                let checked = family.checked(candidate)?;
-                let own = checked.arch().map(|arch| arch.to_string());
-                let targets: Vec<&str> = match &own {
-                    Some(arch) => vec![arch],
-                    None => architectures.to_vec(),
-                };
-                for arch in targets {
+            let usual = on_simulator().family(definition, Some(&set), &[])?;
+            for number in 0..usual.candidates.len() {
+                let needed = usual.checked(&usual.candidates[number])?.arch();
+                for arch in targets(needed, architectures) {
+                    let maker = arch.parse().map_or_else(|_| on_simulator(), texts_for);
+                    let family = maker.family(definition, Some(&set), &[])?;
+                    let candidate = &family.candidates[number];
+                    let checked = family.checked(candidate)?;
                     let entry = layout_compiler::emit::entry_name(checked);
                     let mut row = Row {
                         entry,
                         file: definition.file,
                         promises: candidate.promises,
-                        arch: arch.to_owned(),
+                        arch: arch.clone(),
                         resources: None,
                         slow_paths: Vec::new(),
                         refused: None,
                     };
-                    match family.compile(checked, arch, &cache) {
+                    match family.compile(checked, &arch, &cache) {
                         Ok(built) => {
                             let mut all = built.compiled.resources.into_iter();
                             row.resources = all.find(|resources| resources.entry == row.entry);

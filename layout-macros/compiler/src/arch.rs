@@ -168,6 +168,8 @@ impl Feature {
 }
 
 impl Arch {
+    /// Turing, as of a T4: the first that NVRTC compiles for.
+    pub const SM_75: Arch = Arch { number: 75, features: Features::Common };
     /// Ampere, as of an A100.
     pub const SM_80: Arch = Arch { number: 80, features: Features::Common };
     /// Ada.

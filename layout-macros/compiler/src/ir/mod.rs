@@ -199,6 +199,17 @@ impl Kernel {
         }
     }
 
+    /// The kernel for an architecture, where its attribute names none.
+    #[must_use]
+    pub fn for_arch(mut self, arch: Arch) -> Kernel {
+        if self.arch.is_none() {
+            self.arch = Some(ExprId(self.exprs.len() as u32));
+            let kind = ExprKind::Int(i128::from(arch.code()), None);
+            self.exprs.push(Expr { kind, origin: Origin(0) });
+        }
+        self
+    }
+
     /// Line and column of an origin.
     pub fn position(&self, origin: Origin) -> Position {
         self.positions.get(origin.0 as usize).copied().unwrap_or_default()
