@@ -1,7 +1,7 @@
 //! Products with epilogues against float64: every function, odd sizes, operands by rows and by columns, strides; what does not fit is
 //! refused; the texts neither spill nor serialise.
 
-use layout_cuda::{Device, E4m3, Element, Error, ParamSet, ParamValue, Tensor, bf16, f16};
+use layout_cuda::{Arch, Device, E4m3, Element, Error, ParamSet, ParamValue, Tensor, bf16, f16};
 use layout_kernels::kernels::gemm::gemm_then;
 use layout_kernels::product::{Epilogue, Workspace, multiply_then};
 use layout_tests::support::cubin::becomes_fast_code;
@@ -12,8 +12,10 @@ use layout_tests::support::parallel::in_parallel;
 /// What an epilogue makes of a sum, at a place.
 type Wanted<'a> = &'a dyn Fn(f64, usize) -> f64;
 
-fn devices() -> Vec<Device> {
-    [Some(Device::simulator()), hopper()].into_iter().flatten().collect()
+/// Those with Hopper's kernel, and the simulator in place of cards that have others.
+fn devices(others: &[Arch]) -> Vec<Device> {
+    let others = others.iter().map(|arch| Device::simulator_of(*arch));
+    [Some(Device::simulator()), hopper()].into_iter().flatten().chain(others).collect()
 }
 
 /// Numbers within -1 and 1, rounded.
@@ -58,8 +60,8 @@ fn gelu(x: f64) -> f64 {
 
 const SIZES: [[usize; 3]; 4] = [[1, 1, 1], [130, 259, 70], [64, 8, 200], [200, 264, 0]];
 
-fn sixteen_bits<T: Element + Into<f64>>(round: fn(f64) -> T) -> Result<(), Error> {
-    for (device, [m, n, k]) in devices().iter().flat_map(|device| SIZES.map(|size| (device, size))) {
+fn sixteen_bits<T: Element + Into<f64>>(round: fn(f64) -> T, others: &[Arch]) -> Result<(), Error> {
+    for (device, [m, n, k]) in devices(others).iter().flat_map(|device| SIZES.map(|size| (device, size))) {
         let (stream, mut c) = (device.stream(), device.zeros::<T, 2>([m, n])?);
         for by_rows in [true, false] {
             let (a_values, a) = matrix(device, [m, k], by_rows, 1, round)?;
@@ -92,17 +94,19 @@ fn sixteen_bits<T: Element + Into<f64>>(round: fn(f64) -> T) -> Result<(), Error
 
 #[test]
 fn epilogues_of_bf16() -> Result<(), Error> {
-    sixteen_bits(bf16::from_f64)
+    sixteen_bits(bf16::from_f64, &[Arch::SM_80])
 }
 
 #[test]
 fn epilogues_of_f16() -> Result<(), Error> {
-    sixteen_bits(f16::from_f64)
+    sixteen_bits(f16::from_f64, &[Arch::SM_80, Arch::SM_75])
 }
 
 #[test]
 fn scaled_to_a_narrower_type() -> Result<(), Error> {
-    for (device, [m, n, k]) in devices().iter().flat_map(|device| SIZES.map(|size| (device, size))) {
+    for (device, [m, n, k]) in
+        devices(&[Arch::SM_89]).iter().flat_map(|device| SIZES.map(|size| (device, size)))
+    {
         let (a_values, a) = matrix(device, [m, k], true, 1, bf16::from_f64)?;
         let (b_values, b) = matrix(device, [k, n], true, 2, bf16::from_f64)?;
         let mut c = device.zeros::<E4m3, 2>([m, n])?;
@@ -119,7 +123,9 @@ fn scaled_to_a_narrower_type() -> Result<(), Error> {
 /// Sums of `i8` are exact; what is left is one rounding to bf16 and those of the scales.
 #[test]
 fn whole_numbers_with_scales() -> Result<(), Error> {
-    for (device, [m, n, k]) in devices().iter().flat_map(|device| SIZES.map(|size| (device, size))) {
+    for (device, [m, n, k]) in
+        devices(&[Arch::SM_80]).iter().flat_map(|device| SIZES.map(|size| (device, size)))
+    {
         for by_rows in [true, false] {
             let whole = |value: f64| (value * 127.0) as i8;
             let (a_values, a) = matrix(device, [m, k], !by_rows, 1, whole)?;
@@ -135,6 +141,27 @@ fn whole_numbers_with_scales() -> Result<(), Error> {
                 let found = f64::from(found);
                 assert!((found - exact).abs() <= exact.abs() / 255.0 + 1e-30, "{at}: {found}, not {exact}");
             }
+        }
+    }
+    Ok(())
+}
+
+/// By the instructions of Turing, to f16.
+#[test]
+fn whole_numbers_on_turing() -> Result<(), Error> {
+    let device = Device::simulator_of(Arch::SM_75);
+    for [m, n, k] in SIZES {
+        let whole = |value: f64| (value * 127.0) as i8;
+        let (a_values, a) = matrix(&device, [m, k], true, 1, whole)?;
+        let (b_values, b) = matrix(&device, [k, n], true, 2, whole)?;
+        let (rows, columns) =
+            (device.upload(&vec![0.001f32; m], [m])?, device.upload(&vec![1.0f32; n], [n])?);
+        let mut c = device.zeros::<f16, 2>([m, n])?;
+        let scales = Epilogue::ScaledBoth(&rows, &columns);
+        multiply_then(&device.stream(), scales, &mut Workspace::default(), &a, &b, &mut c)?;
+        for (found, (sum, _)) in c.download()?.into_iter().zip(sums(&a_values, &b_values, [m, n, k])) {
+            let (found, exact) = (f64::from(found), sum * f64::from(0.001f32));
+            assert!((found - exact).abs() <= exact.abs() / 2047.0 + 1e-7, "{found}, not {exact}");
         }
     }
     Ok(())

@@ -4,14 +4,14 @@
 //! Fails where NVRTC is missing: `tests/run.sh` installs it.
 
 use layout_bench::kernels::measuring;
-use layout_compiler::{Arch, Promises, compile, emit};
+use layout_compiler::{Arch, ParamSet, Promises, compile, emit};
 use layout_cuda::nvrtc;
 use layout_kernels::kernels::{few_rows, tensor_core};
 use layout_kernels::{memory, product};
 use layout_tests::kernels::{definitions, is_shipped};
-use layout_tests::support::cubin::{Cost, arch_of, arch_of_first, of_ptxas};
+use layout_tests::support::cubin::{Cost, arch_of, of_ptxas};
 use layout_tests::support::parallel::in_parallel;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 /// The architectures of a kernel that names none.
@@ -29,7 +29,7 @@ struct Job {
 fn every_variant_becomes_a_cubin() {
     let (mut jobs, mut examples) = (Vec::new(), 0);
     for definition in definitions().into_iter().chain(measuring()) {
-        let own = arch_of_first(definition);
+        let kernel = definition.kernel().expect("bytes of this version");
         examples += usize::from(is_shipped(definition));
         for (number, variant) in definition.variants.iter().enumerate() {
             // The first for both, the rest of an example for the later one, those of the tests by turns.
@@ -38,9 +38,14 @@ fn every_variant_becomes_a_cubin() {
                 _ if is_shipped(definition) => which == 1,
                 _ => number % 2 == which,
             };
-            let others = ARCHS.into_iter().enumerate().filter(|(which, _)| wanted(*which));
-            let others = others.map(|(_, arch)| arch.to_string()).filter(|_| own.is_none());
-            for arch in own.map(|arch| arch.to_string()).into_iter().chain(others) {
+            let set = variant.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+            let needed = arch_of(&kernel, &ParamSet(set)).unwrap_or(Arch::BASELINE);
+            let turns = ARCHS.into_iter().enumerate().filter(|(which, _)| wanted(*which));
+            let turns = turns.filter_map(|(_, arch)| arch.parse::<Arch>().ok());
+            // What is for one architecture alone, or for one later than its turn's, is compiled for that.
+            let all: BTreeSet<String> =
+                turns.map(|turn| if turn.includes(needed) { turn } else { needed }.to_string()).collect();
+            for arch in all {
                 let text = variant.text.to_string();
                 jobs.push(Job { name: variant.entry.to_string(), text, arch, flags: variant.flags });
             }

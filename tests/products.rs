@@ -61,7 +61,7 @@ fn sixteen_bits_by_rows_and_columns() -> Result<(), Error> {
             let sums = product((&a, a_strides), (&b, b_strides), shape);
             let wanted: Vec<bf16> = sums.into_iter().map(bf16::from_f32).collect();
             // That of Hopper, and that of the others.
-            for kernel in [None, Some(Kernel::Hgemm), (m < 40).then_some(Kernel::FewRows)] {
+            for kernel in [None, Some(Kernel::GemmMma), (m < 40).then_some(Kernel::FewRows)] {
                 let mut c = device.zeros::<bf16, 2>([m, n])?;
                 let options = Options { kernel, ..Options::default() };
                 multiply(&stream, options, &mut workspace, &on_a, &on_b, &mut c)?;

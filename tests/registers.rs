@@ -5,7 +5,8 @@
 //! more than twice cost a cycle. The shares are those of the ptxas of NVRTC 13.0.88.
 
 use layout_cuda::{ParamValue, Variant};
-use layout_kernels::kernels::{hgemm, sgemm, sgemm_fed};
+use layout_kernels::kernels::gemm_mma::gemm_mma;
+use layout_kernels::kernels::{sgemm, sgemm_fed};
 use layout_tests::support::cubin::{Cost, compiled, of_ptxas};
 use layout_tests::support::parallel::in_parallel;
 use layout_tests::support::sass::{Sass, sass};
@@ -92,8 +93,8 @@ fn the_order_of_products_reaches_the_code() {
 fn products_of_warps_have_no_spills_anywhere() {
     let archs = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"];
     let is_fast =
-        |variant: &&Variant| variant.entry.contains("bf16") && !variant.entry.ends_with("_unaligned");
-    let variants = hgemm::DEFINITION.variants.iter().filter(is_fast);
+        |variant: &&Variant| variant.entry.contains("_Tbf16") && !variant.entry.ends_with("_unaligned");
+    let variants = gemm_mma::DEFINITION.variants.iter().filter(is_fast);
     let jobs: Vec<_> = variants.flat_map(|variant| archs.map(|arch| (variant, arch))).collect();
     assert!(jobs.len() >= 24, "{} variants", jobs.len());
     in_parallel(&jobs, |(variant, arch)| {

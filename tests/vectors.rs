@@ -3,7 +3,7 @@
 //! Law: no store of a statement `vector = ..` moves fewer bytes than the vector has. NVRTC takes such a store apart where something is
 //! subtracted on the way to its address, unless the address is counted in vectors (`layout-macros/compiler/src/emit/vector.rs`).
 
-use layout_compiler::{Promises, compile, emit};
+use layout_compiler::{Arch, Promises, compile, emit};
 use layout_cuda::nvrtc::nvrtc;
 use layout_kernels::memory;
 use layout_tests::kernels::{definitions, is_shipped};
@@ -79,7 +79,7 @@ fn texts() -> Vec<(String, String, &'static [&'static str], String)> {
     let mut list = Vec::new();
     for definition in definitions().into_iter().filter(|definition| is_shipped(definition)) {
         let arch = arch_of_first(definition);
-        let arch = arch.map_or("sm_90a".to_owned(), |arch| arch.to_string());
+        let arch = arch.filter(|arch| !Arch::SM_90A.includes(*arch)).unwrap_or(Arch::SM_90A).to_string();
         for variant in definition.variants {
             list.push((variant.entry.to_owned(), variant.text.to_owned(), variant.flags, arch.clone()));
         }

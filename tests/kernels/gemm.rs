@@ -7,7 +7,8 @@ use crate::support::data::{Operand, doubles, untouched};
 use layout_compiler::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
 use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
-use layout_kernels::kernels::{few_rows, gemm_pair, gemm_split, hgemm, sgemm_fed};
+use layout_kernels::kernels::gemm_mma::{gemm_mma, gemm_mma_then};
+use layout_kernels::kernels::{few_rows, gemm_pair, gemm_split, sgemm_fed};
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. TMA writes whole 16
 /// bytes, so rows of C are of these: a host function moves others.
@@ -38,6 +39,10 @@ const SPLIT_SIZES: [[usize; 3]; 8] = [
 const FEW_SIZES: [[usize; 3]; 8] =
     [[0, 40, 64], [3, 0, 64], [3, 40, 0], [1, 1, 1], [1, 15, 63], [8, 16, 512], [9, 17, 520], [17, 33, 1030]];
 
+/// Operands of 8 bits are of whole vectors of 16 bytes along `k`.
+const BYTE_SIZES: [[usize; 3]; 7] =
+    [[0, 128, 64], [128, 0, 64], [128, 128, 0], [1, 1, 16], [128, 128, 64], [129, 127, 80], [200, 133, 304]];
+
 /// The cases, one for each element type; f16, which differs from bf16 in its rounding alone, at the larger sizes.
 pub fn cases() -> Vec<Case> {
     let (large, large_split) = (SIZES[5..].to_vec(), SPLIT_SIZES[5..].to_vec());
@@ -57,9 +62,21 @@ pub fn cases() -> Vec<Case> {
                 gemm_swapped::launch_with(run.config(), &run.stream(), a, b, c)
             })
         }),
-        Case::new(&hgemm::DEFINITION, SPLIT_SIZES.to_vec(), |run| by_warps(run, bf16::from_f64))
+        Case::new(&gemm_mma::DEFINITION, SPLIT_SIZES.to_vec(), |run| by_warps(run, bf16::from_f64))
             .of(Elem::Bf16),
-        Case::new(&hgemm::DEFINITION, large_split.clone(), |run| by_warps(run, f16::from_f64)).of(Elem::F16),
+        Case::new(&gemm_mma::DEFINITION, large_split.clone(), |run| by_warps(run, f16::from_f64))
+            .of(Elem::F16),
+        Case::new(&gemm_mma::DEFINITION, BYTE_SIZES.to_vec(), bytes_by_warps).of(Elem::E4m3),
+        Case::new(&gemm_mma::DEFINITION, BYTE_SIZES.to_vec(), |run| {
+            by(
+                run,
+                |value| value as i8,
+                |value| value as i32,
+                anywhere,
+                |a, b, c| gemm_mma::launch_with(run.config(), &run.stream(), a, b, c),
+            )
+        })
+        .of(Elem::I8),
         Case::new(&few_rows::DEFINITION, FEW_SIZES.to_vec(), |run| few(run, bf16::from_f64)).of(Elem::Bf16),
         Case::new(&few_rows::DEFINITION, FEW_SIZES[4..].to_vec(), |run| few(run, f16::from_f64))
             .of(Elem::F16),
@@ -90,7 +107,10 @@ pub fn smallest() -> Vec<Case> {
     let bytes = Case::new(&gemm_then::DEFINITION, vec![[130, 144, 200]], followed::<E4m3, f32>);
     let (numbers_beside, others_beside) = then(Elem::Bf16, Elem::Bf16, Elem::F32, Elem::Bf16, "plus", 1);
     let beside = Case::new(&gemm_then::DEFINITION, vec![[130, 136, 200]], followed::<bf16, bf16>);
+    let (types, functions) = (numbers_beside[0], others_beside.clone());
+    let by_warps = Case::new(&gemm_mma_then::DEFINITION, vec![[130, 135, 72]], followed::<bf16, bf16>);
     vec![
+        by_warps.at(&[types, ("STAGES", 2)], &functions),
         gemm_of(&[("DIRECT", ParamValue::Bool(false))]),
         gemm_of(&[("DIRECT", ParamValue::Bool(true))]),
         bytes.at(&numbers, &others),
@@ -108,7 +128,7 @@ pub fn smallest() -> Vec<Case> {
     ]
 }
 
-/// By `gemm_then`, to be held against the kernel itself: `tests/epilogues.rs` holds that against its definition.
+/// By `gemm_then`, or by `gemm_mma_then`, whose sets have no `SMS`, to be held against the kernel itself: `tests/epilogues.rs` holds that against its definition.
 fn followed<U: Element, V: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
     let [m, n, k] = run.size;
     let rounded = |count, seed| doubles(count, seed).into_iter().map(bf16::from_f64).collect::<Vec<bf16>>();
@@ -121,7 +141,15 @@ fn followed<U: Element, V: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut c = matrix(run, &vec![untouched::<U>(); m * n], [m, n])?;
     let (config, stream) = (run.config(), run.stream());
     let (a, b, columns, rows, beside) = (a.view()?, b.view()?, columns.view()?, rows.view()?, beside.view()?);
-    gemm_then::launch_with(config, &stream, &a, &b, &columns, &rows, &beside, &mut c.view_mut()?, 0.125)?;
+    let mut to = c.view_mut()?;
+    match run.set.get("SMS") {
+        Some(_) => {
+            gemm_then::launch_with(config, &stream, &a, &b, &columns, &rows, &beside, &mut to, 0.125)?;
+        }
+        None => {
+            gemm_mma_then::launch_with(config, &stream, &a, &b, &columns, &rows, &beside, &mut to, 0.125)?;
+        }
+    }
     Ok(Outcome::own(c.read()?))
 }
 
@@ -206,7 +234,24 @@ fn split<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Erro
 }
 
 fn by_warps<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
-    by(run, round, round, anywhere, |a, b, c| hgemm::launch_with(run.config(), &run.stream(), a, b, c))
+    by(run, round, round, anywhere, |a, b, c| gemm_mma::launch_with(run.config(), &run.stream(), a, b, c))
+}
+
+/// To a C of the set's type.
+fn bytes_by_warps(run: &Run<'_>) -> Result<Outcome, Error> {
+    fn to<U: Element>(run: &Run<'_>, result: fn(f64) -> U) -> Result<Outcome, Error> {
+        by(
+            run,
+            |value| E4m3::from_f32(value as f32),
+            result,
+            anywhere,
+            |a, b, c| gemm_mma::launch_with(run.config(), &run.stream(), a, b, c),
+        )
+    }
+    match run.set.get("U") {
+        Some(ParamValue::Type(Elem::F32)) => to(run, float32),
+        _ => to(run, bf16::from_f64),
+    }
 }
 
 /// B by columns, as the kernel takes it.

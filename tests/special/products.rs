@@ -12,8 +12,9 @@ use layout_examples::kernels::{
     block_tiled, block_tiled_vectorized, coalescing, naive, tiled, tiled_register,
 };
 use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
+use layout_kernels::kernels::gemm_mma::{gemm_mma, gemm_mma_then};
 use layout_kernels::kernels::*;
-use layout_kernels::product::{Epilogue, Workspace, multiply_then};
+use layout_kernels::product::{Epilogue, Kernel, Workspace, multiply_then_by};
 use layout_tests::support::data::Operand;
 use layout_tests::support::special::{Float, Kind, Rows};
 
@@ -309,7 +310,8 @@ fn units<T: Float, U: Float>(
         let numbers = [numbers, if has("A_MODE") { &of_modes } else { &[] }].concat();
         let set = set_of(definition, &numbers, &others);
         let name = &format!("{} of {:?} to {:?}, {modes:?}", definition.name, T::ELEM, U::ELEM);
-        Product::<T, U> { name, set, units, aligned, by_columns, launch }.check(bench, 72)?;
+        Product::<T, U> { name, set, units, aligned, by_columns, launch }
+            .check(bench, if T::ELEM.bytes() == 1 { 80 } else { 72 })?;
     }
     Ok(())
 }
@@ -342,21 +344,21 @@ fn sixteen_bits() -> Vec<Entry> {
             by::<E4m3, f32>(bench, &own, BYTES)?;
             by::<E4m3, bf16>(bench, &own, BYTES)
         }),
-        Entry::new(&of(&hgemm::DEFINITION, &halves), |bench| {
-            units::<bf16, bf16>(
-                bench,
-                &hgemm::DEFINITION,
-                &[("STAGES", 2)],
-                (false, UNITS),
-                |config, stream, a, b, c| hgemm::launch_with(config, stream, a, b, c),
-            )?;
-            units::<f16, f16>(
-                bench,
-                &hgemm::DEFINITION,
-                &[("STAGES", 2)],
-                (false, UNITS),
-                |config, stream, a, b, c| hgemm::launch_with(config, stream, a, b, c),
-            )
+        Entry::new(&of(&gemm_mma::DEFINITION, &[Elem::Bf16, Elem::F16, Elem::E4m3]), |bench| {
+            fn by<T: Float, U: Float>(bench: &Bench<'_>, units: f64) -> Result<(), Error> {
+                let of = (T::ELEM.bytes() == 1, units);
+                self::units::<T, U>(
+                    bench,
+                    &gemm_mma::DEFINITION,
+                    &[("STAGES", 2)],
+                    of,
+                    |config, stream, a, b, c| gemm_mma::launch_with(config, stream, a, b, c),
+                )
+            }
+            by::<bf16, bf16>(bench, UNITS)?;
+            by::<f16, f16>(bench, UNITS)?;
+            by::<E4m3, f32>(bench, BYTES)?;
+            by::<E4m3, bf16>(bench, BYTES)
         }),
         Entry::new(&of(&few_rows::DEFINITION, &halves), |bench| {
             units::<bf16, bf16>(
@@ -403,10 +405,16 @@ fn sixteen_bits() -> Vec<Entry> {
             )
         }),
         Entry::new(&of(&gemm_then::DEFINITION, &[Elem::Bf16, Elem::F16, Elem::I8]), |bench| {
-            followed::<bf16>(bench)?;
-            followed::<f16>(bench)?;
-            narrower(bench)?;
-            whole(bench)
+            followed::<bf16>(bench, Kernel::Gemm)?;
+            followed::<f16>(bench, Kernel::Gemm)?;
+            narrower(bench, Kernel::Gemm)?;
+            whole(bench, Kernel::Gemm)
+        }),
+        Entry::new(&of(&gemm_mma_then::DEFINITION, &[Elem::Bf16, Elem::F16, Elem::I8]), |bench| {
+            followed::<bf16>(bench, Kernel::GemmMma)?;
+            followed::<f16>(bench, Kernel::GemmMma)?;
+            narrower(bench, Kernel::GemmMma)?;
+            whole(bench, Kernel::GemmMma)
         }),
     ]
 }
@@ -420,7 +428,7 @@ fn gelu(x: f64) -> f64 {
 }
 
 /// Each epilogue: the sums of every kind, and what is read beside of every kind.
-fn followed<T: Float>(bench: &Bench<'_>) -> Result<(), Error> {
+fn followed<T: Float>(bench: &Bench<'_>, kernel: Kernel) -> Result<(), Error> {
     let (k, n) = (8, 32);
     let special = bench.rows::<T>(k);
     let m = special.m;
@@ -443,7 +451,15 @@ fn followed<T: Float>(bench: &Bench<'_>) -> Result<(), Error> {
         ];
         for (epilogue, law) in cases {
             let mut c = bench.device.zeros::<T, 2>([m, n])?;
-            multiply_then(&bench.stream(), epilogue, &mut Workspace::default(), &on_a, &on_b, &mut c)?;
+            multiply_then_by(
+                kernel,
+                &bench.stream(),
+                epilogue,
+                &mut Workspace::default(),
+                &on_a,
+                &on_b,
+                &mut c,
+            )?;
             let wanted = (0..m * n).map(|at| {
                 let terms = (0..k).map(|l| a[at / n * k + l].wide() * plain_b[l * n + at % n].wide());
                 let size: f64 = terms.clone().filter(|term| term.is_finite()).map(f64::abs).sum();
@@ -467,13 +483,14 @@ fn followed<T: Float>(bench: &Bench<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn narrower(bench: &Bench<'_>) -> Result<(), Error> {
+fn narrower(bench: &Bench<'_>, kernel: Kernel) -> Result<(), Error> {
     let (special, n, k) = (bench.rows::<bf16>(8), 32, 8);
     let b: Vec<bf16> = ordinary(k * n).iter().map(|x| bf16::rounded(x.wide())).collect();
     let (on_a, on_b) =
         (bench.device.upload(&special.values, [special.m, k])?, bench.device.upload(&b, [k, n])?);
     let mut c = bench.device.zeros::<E4m3, 2>([special.m, n])?;
-    multiply_then(
+    multiply_then_by(
+        kernel,
         &bench.stream(),
         Epilogue::<f32>::Scaled(8.0),
         &mut Workspace::default(),
@@ -490,7 +507,7 @@ fn narrower(bench: &Bench<'_>) -> Result<(), Error> {
 }
 
 /// Sums of the extremes of `i8` are exact; scales of every kind.
-fn whole(bench: &Bench<'_>) -> Result<(), Error> {
+fn whole(bench: &Bench<'_>, kernel: Kernel) -> Result<(), Error> {
     let (n, k) = (32, 48);
     let (scales, m) = (bench.rows::<f32>(1), 2 * Kind::ALL.len());
     let a: Vec<i8> = (0..m * k).map(|at| [-128, 127, 0, -1, 1][at % 5]).collect();
@@ -501,7 +518,7 @@ fn whole(bench: &Bench<'_>) -> Result<(), Error> {
         (bench.device.upload(&scales.values, [m])?, bench.device.upload(&columns, [n])?);
     let mut c = bench.device.zeros::<bf16, 2>([m, n])?;
     let epilogue = Epilogue::ScaledBoth(&on_rows, &on_columns);
-    multiply_then(&bench.stream(), epilogue, &mut Workspace::default(), &on_a, &on_b, &mut c)?;
+    multiply_then_by(kernel, &bench.stream(), epilogue, &mut Workspace::default(), &on_a, &on_b, &mut c)?;
     let wanted = (0..m * n).map(|at| {
         let sum: i32 = (0..k).map(|l| i32::from(a[at / n * k + l]) * i32::from(b[l * n + at % n])).sum();
         let by_row = f64::from(sum) * scales.values[at / n].wide();

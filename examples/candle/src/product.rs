@@ -1,9 +1,10 @@
-//! Products with weights, and what is done to the sums before they are rounded: `x Wᵀ` of bf16 or f16, on Hopper's matrix units.
+//! Products with weights, and what is done to the sums before they are rounded: `x Wᵀ` of bf16 or f16, on the matrix units.
 
 use crate::operation::{Call, Launched, Operand, Operation, Slot};
 use candle_core::{D, DType, Layout, Result, Shape, Tensor, bail};
 use layout_cuda::{Argument, Definition, Elem, ParamSet};
 use layout_kernels::kernels::gemm::gemm_then;
+use layout_kernels::kernels::gemm_mma::gemm_mma_then;
 use layout_kernels::product::{Kernel, Machine, Matrix, Place, Plan, Precision, Product, epilogue_set};
 
 /// `a b`, of matrices that are by rows or by columns.
@@ -92,7 +93,9 @@ impl Operation for MatMulThen {
     }
 
     fn call(&self, operands: &[Operand<'_>], device: &layout_cuda::Device) -> Result<Call> {
-        let (product, _) = planned(operands, device, Some(Kernel::Gemm))?;
+        let machine = Machine::of(device);
+        let kernel = Kernel::with_epilogues(machine);
+        let (product, _) = planned(operands, device, Some(kernel))?;
         let shape @ [_, n] = product.c.shape;
         let (third, dtype) = (operands[2], operands[0].dtype);
         if third.dtype != dtype {
@@ -110,7 +113,11 @@ impl Operation for MatMulThen {
         };
         let modes = [product.a.along(), product.b.along()];
         // TMA stores whole 16 bytes only.
-        let set = epilogue_set(name, [elem; 3], modes, !n.is_multiple_of(8), Machine::of(device));
+        let set = epilogue_set(kernel, name, [elem; 3], modes, !n.is_multiple_of(8), machine);
+        let kernel = match kernel {
+            Kernel::GemmMma => &gemm_mma_then::DEFINITION,
+            _ => &gemm_then::DEFINITION,
+        };
         let arguments = vec![
             Slot::Operand(0),
             Slot::Operand(1),
@@ -120,7 +127,7 @@ impl Operation for MatMulThen {
             Slot::Output,
             Slot::Value(Argument::scalar(1.0f32)),
         ];
-        Ok(Call { kernel: &gemm_then::DEFINITION, set, arguments, output: (dtype, Shape::from(&shape[..])) })
+        Ok(Call { kernel, set, arguments, output: (dtype, Shape::from(&shape[..])) })
     }
 }
 
@@ -135,8 +142,7 @@ fn rows(x: &Tensor, n: usize) -> Result<(Tensor, Vec<usize>)> {
 /// `x weightᵀ` of (.., k) and (n, k): `candle_nn::Linear` without a bias. bf16 or f16, sums in float32.
 ///
 /// # Errors
-/// Other types, shapes that disagree, lines that do not begin at multiples of 16 bytes, and those of a launch: a GPU without
-/// Hopper's units.
+/// Other types, shapes that disagree, lines that do not begin at multiples of 16 bytes, and those of a launch.
 ///
 /// ```
 /// use candle_core::{DType, Device, Tensor};

@@ -82,10 +82,7 @@ pub enum Kernel {
 impl Kernel {
     /// The faster one of a device. The simulator is a Hopper card.
     pub fn of(device: &Device) -> Kernel {
-        match device.properties().map(|gpu| Arch::of(gpu.compute_capability.0, gpu.compute_capability.1)) {
-            Some(arch) if !arch.includes(Arch::SM_90A) => Kernel::Warps,
-            _ => Kernel::Warpgroups,
-        }
+        if device.arch().includes(Arch::SM_90A) { Kernel::Warpgroups } else { Kernel::Warps }
     }
 
     /// The kernel itself.

@@ -6,8 +6,8 @@ use layout_cuda::{Element, Error, Stream, TensorArg, TensorArgMut};
 
 /// `c = a b` of M x K, K x N and M x N. Asynchronous.
 ///
-/// A and B are by rows or by columns, C by rows. Operands are `bf16` or `f16` with a C of the same type, `f32`, `f64`, and `e4m3` with a C
-/// of `bf16` or `f32`. Sums are float32, of `f64` float64; each is rounded once. An empty K gives zeros.
+/// A and B are by rows or by columns, C by rows. Operands are `bf16` or `f16` with a C of the same type, `f32`, `f64`, `e4m3` with a C of
+/// `bf16` or `f32`, and `i8` with a C of `i32`. Sums are float32, of `f64` float64; each is rounded once. Those of `i8` are exact modulo 2³². An empty K gives zeros.
 ///
 /// [`product::multiply`](crate::product::multiply) is the same with options (TF32, a kernel, its parameters) and a workspace of one's own.
 ///

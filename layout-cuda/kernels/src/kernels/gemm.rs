@@ -15,7 +15,7 @@ use layout_cuda::tiled_kernels;
 
 pub use products::{gemm, gemm_swapped, gemm_then};
 
-#[tiled_kernels]
+#[tiled_kernels(functions = product_epilogues)]
 mod products {
     /// Releases the stage that was read last: the thread for which `arrives` holds arrives at its barrier.
     fn release(empty: Mbarriers, read: &mut PipelineState, arrives: bool) {
@@ -128,34 +128,6 @@ mod products {
         if leads {
             bulk_wait_group_read(0);
         }
-    }
-
-    /// `gelu(sum + column)`, by tanh: bias and activation.
-    fn bias_gelu(sum: f32, column: f32, _row: f32, _beside: f32, _scale: f32) -> f32 {
-        let x = sum + column;
-        let half = 0.5 * x;
-        half.mul_add((x * (x * x).mul_add(0.035677407, 0.7978846)).tanh_approx(), half)
-    }
-
-    /// `sum + scale beside`: the residual.
-    fn plus(sum: f32, _column: f32, _row: f32, beside: f32, scale: f32) -> f32 {
-        beside.mul_add(scale, sum)
-    }
-
-    /// `silu(sum) beside`: a gate, `silu(x) = x / (1 + exp(-x))`.
-    fn silu_times(sum: f32, _column: f32, _row: f32, beside: f32, _scale: f32) -> f32 {
-        let half = 0.5 * sum;
-        half.mul_add(half.tanh_approx(), half) * beside
-    }
-
-    /// `scale sum`: before a narrower type.
-    fn scaled(sum: f32, _column: f32, _row: f32, _beside: f32, scale: f32) -> f32 {
-        sum * scale
-    }
-
-    /// `row column sum`: of quantised rows of A and columns of B.
-    fn scaled_both(sum: f32, column: f32, row: f32, _beside: f32, _scale: f32) -> f32 {
-        sum * row * column
     }
 
     /// Applies `EPILOGUE` to a part of a warpgroup's sums, with the elements of columns and of the matrix in pairs.

@@ -1,5 +1,8 @@
 //! The kernels: products on the matrix units and in float32, attention, and what runs at the speed of memory.
 
+#[cfg(feature = "matmul")]
+#[macro_use]
+mod epilogues;
 #[cfg(feature = "attention")]
 #[macro_use]
 mod scores;
@@ -25,7 +28,7 @@ mod few;
 #[cfg(feature = "matmul")]
 pub mod gemm;
 #[cfg(feature = "matmul")]
-mod halves;
+pub mod gemm_mma;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mesh")]
@@ -54,7 +57,6 @@ pub use {
     doubles::dgemm,
     edges::{last_columns, last_rows},
     few::few_rows,
-    halves::hgemm,
     multipliers::{sgemm, sgemm_fed},
     padding::{resize, resize_both, transpose_pitched},
     pair::gemm_pair,
@@ -66,10 +68,9 @@ use layout_cuda::Definition;
 
 /// Those of products.
 #[cfg(feature = "matmul")]
-pub fn of_products() -> [&'static Definition; 16] {
+pub fn of_products() -> [&'static Definition; 17] {
     [
         &tensor_core::DEFINITION,
-        &hgemm::DEFINITION,
         &sgemm::DEFINITION,
         &sgemm_fed::DEFINITION,
         &dgemm::DEFINITION,
@@ -84,6 +85,8 @@ pub fn of_products() -> [&'static Definition; 16] {
         &gemm::gemm::DEFINITION,
         &gemm::gemm_swapped::DEFINITION,
         &gemm::gemm_then::DEFINITION,
+        &gemm_mma::gemm_mma::DEFINITION,
+        &gemm_mma::gemm_mma_then::DEFINITION,
     ]
 }
 

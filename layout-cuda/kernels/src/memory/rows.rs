@@ -5,8 +5,8 @@
 use crate::kernels::memory as kernels;
 use crate::{same, set};
 use layout_cuda::{
-    Definition, Device, Error, LaunchConfig, ParamSet, ParamValue, Promises, Stream, TensorArg, TensorArgMut,
-    TensorView, TensorViewMut,
+    Arch, Definition, Device, Error, LaunchConfig, ParamSet, ParamValue, Promises, Stream, TensorArg,
+    TensorArgMut, TensorView, TensorViewMut,
 };
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -35,10 +35,7 @@ const LONGEST: usize = 524_288;
 
 /// The same on a device: without clusters, which Hopper's kernels of long rows are, none.
 fn longest(device: &Device) -> usize {
-    match device.properties() {
-        Some(gpu) if gpu.compute_capability != (9, 0) => 0,
-        _ => LONGEST,
-    }
+    if device.arch().includes(Arch::SM_90A) { LONGEST } else { 0 }
 }
 
 /// How clusters share `m` rows of `n` elements that the registers of one block do not hold: the blocks of a cluster, vectors

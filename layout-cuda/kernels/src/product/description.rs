@@ -101,9 +101,7 @@ impl Machine {
 
     /// That of a device.
     pub fn of(device: &Device) -> Machine {
-        device.properties().map_or(Machine::OF_HOPPER, |gpu| {
-            let (major, minor) = gpu.compute_capability;
-            Machine { multiprocessors: gpu.multiprocessors as usize, arch: Arch::of(major, minor) }
-        })
+        let multiprocessors = device.properties().map_or(Machine::H200, |gpu| gpu.multiprocessors as usize);
+        Machine { multiprocessors, arch: device.arch() }
     }
 }

@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::workspace::{Workspace, operands};
 use super::{Kernel, agree};
 use crate::kernels::gemm::gemm_then;
+use crate::kernels::gemm_mma::gemm_mma_then;
 use crate::same;
 use layout_cuda::{
     Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
@@ -59,10 +60,10 @@ impl<V: Element> Epilogue<'_, V> {
     }
 }
 
-/// `c = epilogue(a b)`: A and B by rows or by columns, C by rows. Asynchronous; of a GPU with Hopper's units, or the simulator.
+/// `c = epilogue(a b)`: A and B by rows or by columns, C by rows. Asynchronous.
 ///
 /// Operands are 16-bit floats, 8-bit floats or `i8`; C is a 16-bit float or `e4m3`. Operands of 8 bits whose `k` is not contiguous are
-/// transposed first, and what TMA cannot address is moved.
+/// transposed first, and lines that begin elsewhere than at multiples of 16 bytes are moved. `e4m3` needs sm_89, `bf16` sm_80.
 ///
 /// # Errors
 /// Shapes that disagree, types that the kernel does not take, a device without memory for what has to be moved, or what NVRTC, the
@@ -90,6 +91,45 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
     b: &impl TensorArg<T, 2>,
     c: &mut impl TensorArgMut<U, 2>,
 ) -> Result<(), Error> {
+    multiply_then_by(
+        Kernel::with_epilogues(Machine::of(stream.device())),
+        stream,
+        epilogue,
+        workspace,
+        a,
+        b,
+        c,
+    )
+}
+
+/// The same by one of the two kernels that have epilogues: [`Kernel::Gemm`], or [`Kernel::GemmMma`].
+///
+/// # Errors
+/// As [`multiply_then`].
+///
+/// ```
+/// use layout_cuda::Device;
+/// use layout_kernels::product::{Epilogue, Kernel, Workspace, multiply_then_by};
+///
+/// let device = Device::simulator();
+/// let (a, b) = (device.upload(&[1i8; 15], [3, 5])?, device.upload_strided(&[2i8; 35], [5, 7], [1, 5])?);
+/// let (rows, columns) = (device.upload(&[0.5f32; 3], [3])?, device.upload(&[3.0f32; 7], [7])?);
+/// let mut c = device.zeros::<layout_cuda::bf16, 2>([3, 7])?;
+/// let scales = Epilogue::ScaledBoth(&rows, &columns);
+/// multiply_then_by(Kernel::GemmMma, &device.stream(), scales, &mut Workspace::default(), &a, &b, &mut c)?;
+/// assert_eq!(c.download()?[0].to_f32(), 15.0);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn multiply_then_by<T: Element, U: Element, V: Element>(
+    kernel: Kernel,
+    stream: &Stream,
+    epilogue: Epilogue<'_, V>,
+    workspace: &mut Workspace<T, U>,
+    a: &impl TensorArg<T, 2>,
+    b: &impl TensorArg<T, 2>,
+    c: &mut impl TensorArgMut<U, 2>,
+) -> Result<(), Error> {
+    let by_warps = kernel == Kernel::GemmMma;
     let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
     let (operand, result) = (T::ELEM, U::ELEM);
     let precision = Precision::Float32;
@@ -108,7 +148,8 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
     let machine = Machine::of(device);
     // Where the operands have to be is what it is without an epilogue. All of C is one launch, and the threads store a C that TMA cannot.
     let result = if operand.bytes() == 2 { operand } else { result };
-    let plan = Plan::of(&Product { result, ..product }, machine, Some(Kernel::Gemm), None);
+    let plan = Plan::of(&Product { result, ..product }, machine, Some(kernel), None);
+    let deep = if by_warps { plan.parts.first().map_or(k, |part| part.depth[0]) } else { k };
     let units = 16 / size_of::<U>();
     let direct = !(c.strides()[0].is_multiple_of(units) && n.is_multiple_of(units));
     let (none, nothing, no_rows) =
@@ -122,24 +163,28 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
     };
     let Workspace { a: own_a, b: own_b, .. } = workspace;
     let modes = [product.a.along(), product.b.along()];
-    let set = epilogue_set(epilogue.name(), [T::ELEM, U::ELEM, V::ELEM], modes, direct, machine);
+    let set = epilogue_set(kernel, epilogue.name(), [T::ELEM, U::ELEM, V::ELEM], modes, direct, machine);
     let [a, b] = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    let (a, b) = (a.part([0..m, 0..k])?, b.part([0..k, 0..n])?);
-    gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale)
+    let (a, b) = (a.part([0..m, 0..deep])?, b.part([0..deep, 0..n])?);
+    match by_warps {
+        false => gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),
+        true => gemm_mma_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),
+    }
 }
 
-/// The parameters of `gemm_then` for an epilogue by its function's name, the types of operands, of C and of what is read beside, the
+/// The parameters of `gemm_then`, or of `gemm_mma_then` where the kernel is [`Kernel::GemmMma`], for an epilogue by its function's name, the types of operands, of C and of what is read beside, the
 /// contiguous modes of A and B, and whether the threads store C, which TMA can where its rows are whole 16 bytes.
 ///
 /// ```
 /// use layout_cuda::{Elem, ParamValue};
-/// use layout_kernels::product::{Machine, epilogue_set};
+/// use layout_kernels::product::{Kernel, Machine, epilogue_set};
 /// let machine = Machine::OF_HOPPER;
-/// let set = epilogue_set("plus", [Elem::Bf16; 3], [1, 0], false, machine);
+/// let set = epilogue_set(Kernel::Gemm, "plus", [Elem::Bf16; 3], [1, 0], false, machine);
 /// assert_eq!(set.get("B_MODE"), Some(ParamValue::Int(0)));
 /// ```
 pub fn epilogue_set(
+    kernel: Kernel,
     name: &'static str,
     [operand, result, beside]: [Elem; 3],
     [a, b]: [usize; 2],
@@ -149,14 +194,18 @@ pub fn epilogue_set(
     let sums = if operand == Elem::I8 { Elem::I32 } else { Elem::F32 };
     // 8-bit operands have `k` contiguous: another one was transposed.
     let [a, b] = if operand.bytes() == 1 { [1, 0] } else { [a, b] };
-    ParamSet::default()
+    let set = ParamSet::default()
         .with("T", ParamValue::Type(operand))
         .with("U", ParamValue::Type(result))
         .with("V", ParamValue::Type(beside))
         .with("S", ParamValue::Type(sums))
         .with("EPILOGUE", ParamValue::Function(name))
         .with("A_MODE", ParamValue::Int(a as i64))
-        .with("B_MODE", ParamValue::Int(b as i64))
-        .with("DIRECT", ParamValue::Bool(direct))
-        .with("SMS", ParamValue::Int(machine.multiprocessors as i64))
+        .with("B_MODE", ParamValue::Int(b as i64));
+    match kernel {
+        Kernel::GemmMma => set.with("TURING", ParamValue::Bool(!machine.arch.includes(kernel.arch()))),
+        _ => set
+            .with("DIRECT", ParamValue::Bool(direct))
+            .with("SMS", ParamValue::Int(machine.multiprocessors as i64)),
+    }
 }

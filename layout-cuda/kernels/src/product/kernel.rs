@@ -47,8 +47,9 @@ macro_rules! kernels {
 kernels! {
     /// Tiles of each warp on the tensor cores, by `mma.sync`; operands rounded to TF32.
     TensorCore = kernels::tensor_core;
-    /// Tiles of each warp on the tensor cores, by `mma.sync` of 16-bit floats, each operand by rows or by columns.
-    Hgemm = kernels::hgemm;
+    /// Tiles of each warp on the tensor cores, by `mma.sync`: of 16-bit floats, each operand by rows or by columns; of 8-bit floats and
+    /// `i8`, A by rows and B by columns.
+    GemmMma = kernels::gemm_mma::gemm_mma;
     /// Those of 16-bit floats for few rows of A, `k` contiguous in both operands: B straight to registers.
     FewRows = kernels::few_rows;
     /// Tiles of each warp on the tensor cores, by `mma.sync` in float64.
@@ -106,10 +107,20 @@ impl Kernel {
         match self {
             Gemm | GemmSplit | GemmPair | GemmSwapped | SgemmFed | SgemmSlicedFed => Arch::SM_90A,
             Dgemm => Arch::SM_90,
-            TensorCore | Hgemm | FewRows | Sgemm | SgemmSliced | LastRows | LastColumns | Own(_) => {
+            TensorCore | GemmMma | FewRows | Sgemm | SgemmSliced | LastRows | LastColumns | Own(_) => {
                 Arch::SM_80
             }
         }
+    }
+
+    /// The kernel of [`multiply_then`](super::multiply_then) on a machine: [`Kernel::Gemm`] on Hopper, else [`Kernel::GemmMma`].
+    ///
+    /// ```
+    /// use layout_kernels::product::{Kernel, Machine};
+    /// assert_eq!(Kernel::with_epilogues(Machine::OF_HOPPER), Kernel::Gemm);
+    /// ```
+    pub fn with_epilogues(machine: Machine) -> Kernel {
+        if machine.arch.includes(Kernel::Gemm.arch()) { Kernel::Gemm } else { Kernel::GemmMma }
     }
 
     /// Whether the device has what it asks for; the simulator has everything.

@@ -14,7 +14,7 @@ mod plan;
 mod workspace;
 
 pub use description::{Machine, Matrix, Precision, Product};
-pub use epilogue::{Epilogue, epilogue_set, multiply_then};
+pub use epilogue::{Epilogue, epilogue_set, multiply_then, multiply_then_by};
 pub use kernel::Kernel;
 pub use plan::{Part, Place, Plan, few_rows, small_tiles};
 pub use workspace::Workspace;
@@ -43,7 +43,7 @@ impl From<Kernel> for Options<'_> {
 /// `c = a b`, of matrices one of whose modes is contiguous: A and B by rows or by columns, C by rows. Asynchronous.
 ///
 /// Of float32 in full or as TF32, of 16-bit floats, and of 8-bit floats with a C of 16-bit floats or float32, with sums in
-/// float32; of float64 with sums in float64.
+/// float32; of float64 with sums in float64; of `i8` with a C of `i32`, exact modulo 2³².
 ///
 /// # Errors
 /// Shapes that disagree, matrices that are otherwise than the kernel takes them, a device without memory for what has to be

@@ -115,7 +115,7 @@ impl Plan {
     /// };
     /// assert_eq!(kernels(4096, 4096, 4096, h200), [Kernel::Gemm]);
     /// assert_eq!(kernels(1024, 512, 2048, h200), [Kernel::GemmPair]);
-    /// assert_eq!(kernels(4096, 4096, 4096, a100), [Kernel::Hgemm]);
+    /// assert_eq!(kernels(4096, 4096, 4096, a100), [Kernel::GemmMma]);
     /// ```
     pub fn of(product: &Product, machine: Machine, kernel: Option<Kernel>, asked: Option<&ParamSet>) -> Plan {
         let planner = Planner { product, machine, asked };
@@ -128,7 +128,8 @@ impl Plan {
                 planner.of_sixteen_bits()
             }
             Kernel::Gemm => planner.by_columns(),
-            Kernel::GemmSplit | Kernel::GemmPair | Kernel::Hgemm => planner.alone(kernel),
+            Kernel::GemmSplit | Kernel::GemmPair => planner.alone(kernel),
+            Kernel::GemmMma => planner.by_warps(),
             Kernel::GemmSwapped => planner.swapped(),
             Kernel::FewRows => planner.of_few_rows(),
             Kernel::Dgemm => planner.of_doubles(),
@@ -147,12 +148,14 @@ impl Planner<'_> {
     fn fastest(&self, [m, n]: [usize; 2]) -> Kernel {
         let Product { b, operand, precision, .. } = self.product;
         let hopper = self.machine.arch.includes(Kernel::Gemm.arch());
+        let ampere = self.machine.arch.includes(Kernel::FewRows.arch());
         match operand {
-            Elem::F16 | Elem::Bf16 if self.is_of_few_rows() => return Kernel::FewRows,
+            Elem::F16 | Elem::Bf16 if ampere && self.is_of_few_rows() => return Kernel::FewRows,
             Elem::F16 | Elem::Bf16 if hopper => return Kernel::Gemm,
-            Elem::F16 | Elem::Bf16 => return Kernel::Hgemm,
+            Elem::F16 | Elem::Bf16 | Elem::I8 => return Kernel::GemmMma,
+            Elem::E4m3 if !hopper => return Kernel::GemmMma,
             Elem::F64 => return Kernel::Dgemm,
-            Elem::F32 if *precision == Precision::Float32 => {}
+            Elem::F32 if *precision == Precision::Float32 || !ampere => {}
             Elem::F32 if !hopper => return Kernel::TensorCore,
             Elem::F32 if b.along() == 1 => return Kernel::GemmSwapped,
             _ => return Kernel::Gemm,
@@ -391,6 +394,37 @@ impl Planner<'_> {
         let Product { a, b, .. } = self.product;
         let parts = vec![self.whole(kernel, &self.modes())];
         Plan { a: self.addressable(a, a.shape), b: self.addressable(b, b.shape), c: Place::Here, parts }
+    }
+
+    /// By `mma.sync`: lines of operands begin at multiples of 16 bytes, those of 8 bits are along `k` and of whole vectors; C is where it is.
+    fn by_warps(&self) -> Plan {
+        let ([bytes, _], [m, n, k]) = (self.bytes(), self.product.extents());
+        let deep = if bytes == 1 { k.next_multiple_of(ROW_BYTES) } else { k };
+        let place = |matrix: &Matrix, along: usize, shape: [usize; 2]| match bytes > 1
+            || matrix.along() == along
+        {
+            true => self.addressable(matrix, shape),
+            false => Place::Moved { lines: shape[1 - along], pitch: deep.max(ROW_BYTES), transposed: true },
+        };
+        let modes = if bytes == 1 { [("A_MODE", number(1)), ("B_MODE", number(0))] } else { self.modes() };
+        let turing = ("TURING", ParamValue::Bool(!self.machine.arch.includes(Kernel::FewRows.arch())));
+        let changes: Vec<_> =
+            modes.into_iter().chain([turing]).chain(numbers(self.tiles_of_warps())).collect();
+        let Product { a, b, .. } = self.product;
+        let part = Part { depth: [deep, deep], ..self.whole(Kernel::GemmMma, &changes) };
+        Plan { a: place(a, 1, [m, deep]), b: place(b, 0, [deep, n]), c: Place::Here, parts: vec![part] }
+    }
+
+    /// What the set of `gemm_mma` has otherwise where C has fewer tiles than there are multiprocessors: a quarter of the tile, and more
+    /// stages.
+    fn tiles_of_warps(&self) -> Changes {
+        let [m, n] = self.product.c.shape;
+        let few = m.div_ceil(128).saturating_mul(n.div_ceil(128)) < self.machine.multiprocessors;
+        if self.asked.is_some() || !few {
+            &[]
+        } else {
+            &[("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32), ("STAGES", 4)]
+        }
     }
 
     /// Whether the product is bound by reading B, by columns, and `few_rows` reads it the fastest.

@@ -101,6 +101,12 @@ fn operand<'m, T: Element>(
     if transposed {
         let mut corner = kept.part_mut(0, [columns, rows], [pitch, 1])?;
         transpose_pitched::launch(stream, &from, &mut corner)?;
+        // A kernel that reads whole vectors of 16 bytes reads what is behind the line in the last one.
+        let behind = pitch - rows;
+        if (1..16 / size_of::<T>()).contains(&behind) {
+            let nothing = tensor.part(0, [0, 0], [1, 1])?;
+            resized(stream, &nothing, &mut kept.part_mut(rows, [columns, behind], [pitch, 1])?)?;
+        }
         strides[across] = 1;
     } else {
         resized(stream, &from, &mut kept.view_mut())?;
