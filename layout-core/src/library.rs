@@ -2,10 +2,11 @@
 //!
 //! Law: the text is the one that rustc compiles in [`crate::lang`]: a kernel's call means what the program's own does.
 
-/// The Rust texts of the functions: orders of tiles such as [`hilbert`](crate::lang::hilbert), and sums such as
-/// [`group_sum`](crate::lang::group_sum).
+/// The Rust texts of the functions: orders of tiles such as [`hilbert`](crate::lang::hilbert), sums such as
+/// [`group_sum`](crate::lang::group_sum), conversions such as [`e2m1_bits`](crate::lang::e2m1_bits).
 ///
 /// ```
 /// assert!(layout_core::library::LIBRARY.iter().any(|text| text.contains("pub fn hilbert(")));
 /// ```
-pub const LIBRARY: [&str; 2] = [include_str!("lang/order.rs"), include_str!("lang/sum.rs")];
+pub const LIBRARY: [&str; 3] =
+    [include_str!("lang/order.rs"), include_str!("lang/sum.rs"), include_str!("lang/block_scale.rs")];

@@ -25,6 +25,7 @@
 //! | hints to the caches | [`Hinted::evict_first`], `evict_last`, `no_allocate`, `prefetch` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | orders of tiles | [`grouped`], [`hilbert`] |
+//! | block-scaled numbers | [`e2m1_bits`], [`e2m1_value`], [`ue8m0_bits`], [`ue8m0_value`] |
 //! | sums | [`group_sum`], [`group_max`], [`add_compensated`] |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], `div_ceil` |
 //! | functions of floats | [`Float`]: `sin` to `hypot`, `floor` to `fract`, `min`, `max`, `clamp`, `mul_add`, `to_bits`; [`Approximate`]: `exp2_approx` and the like |
@@ -49,6 +50,7 @@
 //! ```
 
 mod atomic;
+mod block_scale;
 mod float;
 mod hint;
 mod layout;
@@ -70,6 +72,7 @@ mod wgmma;
 mod whole;
 
 pub use atomic::*;
+pub use block_scale::{e2m1_bits, e2m1_value, ue8m0_bits, ue8m0_value};
 pub use float::{Approximate, Float};
 pub use hint::*;
 pub use layout::{ColMajor, Contiguous, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
