@@ -8,7 +8,7 @@ use layout_cuda::{Device, Error, tiled_kernel};
 use layout_tests::support::cubin::compiled;
 
 /// A line and what it needs in the attribute.
-const LINES: [(&str, &str); 19] = [
+const LINES: [(&str, &str); 23] = [
     ("y[[i]] = x[[i]] * 2.0;", ""),
     ("copy_dram_to_sram_async(&mut s, x, row_major([32])); async_copy_wait_all(); y[[i]] = s[[i]];", ""),
     ("let m = mma_atom::<f32>([16, 8, 8]); PRODUCT", "f32 [16, 8] [8, 8] [16, 8]"),
@@ -28,6 +28,10 @@ const LINES: [(&str, &str); 19] = [
     ("y[[i]] = (x[[i]] as e4m3) as f32;", ""),
     ("y[[i]] = (x[[i]] as e5m2) as f32;", ""),
     ("if elect_one() { y[[i]] = 1.0; }", ""),
+    ("let m = mma_atom::<u32>([16, 8, 64]); SCALED", "u32 [16, 8] [8, 8] e4m3 [16, 4] [4, 8]"),
+    ("let m = mma_atom::<u32>([16, 8, 64]); SCALED", "u32 [16, 16] [16, 8] u8 [16, 4] [4, 8]"),
+    ("let m = mma_atom::<e4m3>([16, 8, 32]); SCALED", "e4m3 [16, 128] [128, 8] u8 [16, 4] [4, 8]"),
+    ("let m = mma_atom::<e5m2>([16, 8, 32]); SCALED", "e5m2 [16, 128] [128, 8] u8 [16, 4] [4, 8]"),
 ];
 
 /// The architectures of the table, with every suffix that they have.
@@ -55,6 +59,18 @@ fn kernel(arch: Arch, line: &str, product: &str) -> String {
             shapes[0], shapes[1]
         );
         body = body.replace("PRODUCT", &of);
+        if let [_, b, ..] = shapes[..]
+            && let Some((scale, x)) = shapes[2].split_once(' ')
+        {
+            let scaled = format!(
+                "let a = shared::<{elem}>(row_major({})); let b = shared::<{elem}>(row_major({b})); \
+                 let s = shared::<{scale}>(row_major({x})); let t = shared::<{scale}>(row_major({})); \
+                 let mut acc = local::<f32>(row_major([1, 4])); acc.fill(0.0); m.mma_scaled(&mut acc, &m.load_a(&a), \
+                 &m.load_b(&b), &m.load_a_scales(&s), &m.load_b_scales(&t)); y[[i]] = acc[[0, 0]];",
+                shapes[0], shapes[3]
+            );
+            body = body.replace("SCALED", &scaled);
+        }
     }
     format!(
         "#[tiled_kernel(arch = \"{arch}\", block = [32], grid = [1])]
@@ -85,7 +101,7 @@ fn nvrtc_takes_what_the_table_says() {
     let (seed, pairs) = (number("ARCH_SEED", u64::from(std::process::id())), number("ARCH_PAIRS", 60));
     let all = architectures();
     assert_eq!(all.len(), 12 + 6 + 5, "{all:?}");
-    let hopper = Arch::SM_90A;
+    let consumer = "sm_120a".parse().expect("an architecture");
     for at in 0..pairs {
         let random = (seed.wrapping_mul(1000) + at).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let (line, product) = LINES[random as usize % LINES.len()];
@@ -93,7 +109,7 @@ fn nvrtc_takes_what_the_table_says() {
         // Of what is refused, the text is the one for an architecture that has it.
         let own = text(arch, line, product);
         let (text, flags) =
-            own.clone().or_else(|_| text(hopper, line, product)).expect("Hopper has all of these");
+            own.clone().or_else(|_| text(consumer, line, product)).expect("sm_120a has all of these");
         let found = compiled(&text, &arch.to_string(), flags);
         assert_eq!(
             own.is_ok(),

@@ -24,6 +24,7 @@ mod orders;
 mod pitch;
 mod puzzles;
 mod reduce;
+mod scaled;
 mod sharing;
 mod stencil;
 pub mod strangers;
@@ -63,6 +64,7 @@ pub fn cases() -> Vec<Case> {
         stencil::cases(),
         movement::cases(),
         orders::cases(),
+        scaled::cases(),
         pitch::cases(),
         sharing::cases(),
         adding::cases(),

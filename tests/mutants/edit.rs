@@ -119,6 +119,8 @@ const TOUCHING: [Intrinsic; 45] = [
     Intrinsic::StoreMatrix,
     Intrinsic::LoadA,
     Intrinsic::LoadB,
+    Intrinsic::LoadAScales,
+    Intrinsic::LoadBScales,
     Intrinsic::StoreD,
 ];
 const PRODUCTS: [Intrinsic; 2] = [Intrinsic::WgmmaCommitGroup, Intrinsic::WgmmaWaitGroup];

@@ -235,7 +235,7 @@ fn other_helps_about_fragments_work() {
     for elem in ["f64", "f32", "f16", "e4m3", "e5m2", "i8", "u8", "u32"] {
         let text = |atom: &str| {
             format!(
-                "#[tiled_kernel(arch = \"sm_90\", block = [32], grid = [1])]
+                "#[tiled_kernel(arch = \"sm_120a\", block = [32], grid = [1])]
 fn line(a: &LayoutTensor<{elem}, RowMajor<32, 32>>, y: &mut LayoutTensor<i32, RowMajor<1>>) {{
     let mma = {atom};
     let (left, right) = (mma.load_a(a), mma.load_b(a));

@@ -188,6 +188,24 @@ impl MmaAtom {
         Self::warp("mma.m16n8k32", "s8, u8, e4m3 or e5m2; s32 or f32", (16, 8, 32), layouts)
     }
 
+    /// `mma.m16n8k64` with block scales, of e2m1: eight are a register, and as words of eight the fragments are those of TF32.
+    ///
+    /// # Errors
+    /// None.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::atoms::MmaAtom::m16n8k64_4bit()?.b.to_string(), "((4,8),(8,2)):((64,1),(8,256))");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn m16n8k64_4bit() -> Result<Self, LayoutError> {
+        let layouts = [
+            "((4,8),(8,2,2)):((128,1),(16,8,512))",
+            "((4,8),(8,2)):((64,1),(8,256))",
+            "((4,8),(2,2)):((32,1),(16,8))",
+        ];
+        Self::warp("mma.m16n8k64", "e2m1 with block scales, f32", (16, 8, 64), layouts)
+    }
+
     /// `wgmma.m64nNk(256/bits)`: A and B in shared memory, C over the 128 threads of a warpgroup.
     ///
     /// # Errors
@@ -247,7 +265,7 @@ impl MmaAtom {
     /// As [`MmaAtom::wgmma`].
     ///
     /// ```
-    /// assert_eq!(layout_core::atoms::MmaAtom::all(64)?.len(), 11);
+    /// assert_eq!(layout_core::atoms::MmaAtom::all(64)?.len(), 12);
     /// # Ok::<(), layout_core::LayoutError>(())
     /// ```
     pub fn all(n: i64) -> Result<Vec<Self>, LayoutError> {
@@ -261,6 +279,7 @@ impl MmaAtom {
             Self::m16n8k16_f16()?,
             Self::m8n8k16_8bit()?,
             Self::m16n8k32_8bit()?,
+            Self::m16n8k64_4bit()?,
             Self::wgmma(n, 16)?,
             Self::wgmma_register_a(n, 16)?,
         ])

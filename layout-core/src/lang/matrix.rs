@@ -19,6 +19,7 @@ use std::marker::PhantomData;
 /// | `f32` (TF32), `f16`, `bf16`, `e4m3`, `e5m2` | `f32`: products are exact, a GPU may round the sum more than once |
 /// | `f16` | `f16` too, in half the registers; rounded to it at least once an instruction |
 /// | `i8`, `u8` | `i32`, exact modulo 2³² |
+/// | `e4m3`, `e5m2`, and `u32` of eight e2m1, with block scales: [`mma_scaled`](TensorCore::mma_scaled) | `f32`, likewise |
 /// | `u32`, each 32 bits of K | `i32`, the number of bits that both have, modulo 2³² |
 ///
 /// ```
@@ -105,6 +106,7 @@ pub struct TensorCore<T>(PhantomData<T>);
 /// | `i8`, `u8` | `[8, 8, 16]` | sums in `i32`; sm_75 too |
 /// | `f64` | `[8, 8, 4]` | sums in `f64` |
 /// | `f64` | `[16, 8, 4]`, `[16, 8, 8]`, `[16, 8, 16]` | sums in `f64`; sm_90 and later |
+/// | `u32` | `[16, 8, 64]` | words of eight e2m1, by `mma_scaled` alone: tiles of 16 x 8 and 8 x 8 words; sm_120f |
 /// | `u32` | `[16, 8, 8]` | words of 32 bits; a product counts the bits that both have, in `i32` |
 ///
 /// ```
@@ -213,6 +215,102 @@ impl<T: Element> TensorCore<T> {
         _acc: C,
         _a: impl Tensor<Elem = T>,
         _b: impl Tensor<Elem = T>,
+    ) {
+        device_only()
+    }
+
+    /// The scales of a tile of A, in registers: M x blocks of K, a multiple of four blocks.
+    ///
+    /// | operands | type of a scale | elements of K that share one |
+    /// |---|---|---|
+    /// | words of e2m1 | `e4m3` without a sign: NVFP4 | 16 |
+    /// | words of e2m1 | `u8`, 2^(scale - 127), of 255 NaN: MXFP4 | 32 |
+    /// | `e4m3`, `e5m2` | `u8`, likewise: MXFP8 | 32 |
+    ///
+    /// For sm_120f: sm_120 and sm_121.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // Four threads hold a row of 16: each has its four scales.
+    /// #[tiled_kernel(arch = "sm_120f", block = [32], grid = [1])]
+    /// fn held(scales: &LayoutTensor<u8, RowMajor<16, 4>>, y: &mut LayoutTensor<u32, RowMajor<2>>) {
+    ///     let held = mma_atom::<u32>([16, 8, 64]).load_a_scales(scales);
+    ///     if lane_id() == 5 {
+    ///         y[[0]] = held.dim(1) as u32;
+    ///         y[[1]] = held[[0, 3]] as u32;
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let scales: Vec<u8> = (0..64).collect();
+    /// let (scales, mut y) = (device.upload(&scales, [16, 4])?, device.zeros::<u32, 1>([2])?);
+    /// held::launch(&device.stream(), &scales, &mut y)?;
+    /// assert_eq!(y.download()?, [4, 9 * 4 + 3]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn load_a_scales<S: Element>(&self, _tile: impl Tensor<Elem = S>) -> View<S, Write> {
+        device_only()
+    }
+
+    /// The scales of a tile of B, in registers: blocks of K x N, as [`TensorCore::load_a_scales`].
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(arch = "sm_120f", block = [32], grid = [1])]
+    /// fn held(scales: &LayoutTensor<u8, RowMajor<8, 4>>, y: &mut LayoutTensor<u32, RowMajor<1>>) {
+    ///     let held = mma_atom::<u32>([16, 8, 64]).load_b_scales(&scales.transpose());
+    ///     if lane_id() == 5 {
+    ///         y[[0]] = held[[0, 3]] as u32;
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let scales: Vec<u8> = (0..32).collect();
+    /// let (scales, mut y) = (device.upload(&scales, [8, 4])?, device.zeros::<u32, 1>([1])?);
+    /// held::launch(&device.stream(), &scales, &mut y)?;
+    /// assert_eq!(y.download()?, [4 + 3]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn load_b_scales<S: Element>(&self, _tile: impl Tensor<Elem = S>) -> View<S, Write> {
+        device_only()
+    }
+
+    /// `acc += a b`, where each block of K of a row of A, and of a column of B, is multiplied by its scale. For sm_120f: sm_120
+    /// and sm_121. The accumulator is that of [`TensorCore::mma`]; of e2m1 K counts the numbers, eight in each `u32`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // NVFP4: 16 x 8 x 64, where eight numbers of K are a word, and 16 of them have a scale.
+    /// #[tiled_kernel(arch = "sm_120f", block = [32], grid = [1])]
+    /// fn product(
+    ///     a: &LayoutTensor<u32, RowMajor<16, 8>>,
+    ///     b: &LayoutTensor<u32, RowMajor<8, 8>>,
+    ///     a_scales: &LayoutTensor<e4m3, RowMajor<16, 4>>,
+    ///     b_scales: &LayoutTensor<e4m3, RowMajor<8, 4>>,
+    ///     c: &mut LayoutTensor<f32, RowMajor<16, 8>>,
+    /// ) {
+    ///     let mma = mma_atom::<u32>([16, 8, 64]);
+    ///     let mut acc = local::<f32>(row_major([1, 4])).fill(0.0);
+    ///     let (a, b) = (mma.load_a(a), mma.load_b(&b.transpose()));
+    ///     let (x, y) = (mma.load_a_scales(a_scales), mma.load_b_scales(&b_scales.transpose()));
+    ///     mma.mma_scaled(&mut acc, &a, &b, &x, &y);
+    ///     mma.store_d(&mut c.tile([16, 8], [0, 0]), &acc);
+    /// }
+    /// # let device = Device::simulator();
+    /// # use layout_cuda::E4m3;
+    /// // Numbers of 1.5 and 2, scales of 0.5 and 3.
+    /// let (a, b) = (device.upload(&[0x3333_3333u32; 128], [16, 8])?, device.upload(&[0x4444_4444u32; 64], [8, 8])?);
+    /// let of = |scale: f32, rows| device.upload(&vec![E4m3::from_f32(scale); rows * 4], [rows, 4]);
+    /// let (x, y, mut c) = (of(0.5, 16)?, of(3.0, 8)?, device.zeros::<f32, 2>([16, 8])?);
+    /// product::launch(&device.stream(), &a, &b, &x, &y, &mut c)?;
+    /// assert_eq!(c.download()?, [1.5 * 0.5 * 2.0 * 3.0 * 64.0; 128]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn mma_scaled<C: Tensor<Access = Write>, S: Element>(
+        &self,
+        _acc: C,
+        _a: impl Tensor<Elem = T>,
+        _b: impl Tensor<Elem = T>,
+        _a_scales: impl Tensor<Elem = S>,
+        _b_scales: impl Tensor<Elem = S>,
     ) {
         device_only()
     }

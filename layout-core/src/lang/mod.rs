@@ -23,7 +23,7 @@
 //! | TMA, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`tma_add`], [`bulk_commit_group`], [`fence_async_proxy`], [`fence_async_proxy_global`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`elect_one`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`store_async`], [`grid_dependency_wait`], [`launch_dependents`] |
 //! | flags between blocks | [`Atomic::load_acquire`], [`Atomic::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Atomic::block_scope`], `system_scope` |
 //! | hints to the caches | [`Hinted::evict_first`], `evict_last`, `no_allocate`, `prefetch` |
-//! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
+//! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d`; with block scales `load_a_scales`, `load_b_scales`, [`TensorCore::mma_scaled`] |
 //! | orders of tiles | [`grouped`], [`hilbert`] |
 //! | block-scaled numbers | [`e2m1_bits`], [`e2m1_value`], [`ue8m0_bits`], [`ue8m0_value`] |
 //! | sums | [`group_sum`], [`group_max`], [`add_compensated`] |

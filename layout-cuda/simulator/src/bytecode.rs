@@ -16,7 +16,7 @@ use crate::async_op::AsyncOps;
 use layout_compiler::elem::Elem;
 use layout_compiler::ir::{BinaryOp, Spec};
 use layout_compiler::math::Math;
-use layout_compiler::program::{AtomicChange, Collective, Participants, Scope, TensorCore};
+use layout_compiler::program::{AtomicChange, Collective, Participants, Scope, Selector, TensorCore};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IndexOp {
@@ -83,6 +83,15 @@ pub(crate) enum Update {
     Made,
     /// Its condition depends on the load.
     Guarded,
+}
+
+/// The scales of a product, each in consecutive registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scales {
+    pub left: u32,
+    pub right: u32,
+    pub elem: Elem,
+    pub selector: Selector,
 }
 
 /// The values that a comparison compares; `natural` if they are `u64`.
@@ -152,7 +161,7 @@ pub(crate) enum Op {
     /// A collective of the warp; `lane` is the operand of a shuffle.
     Collective { dst: Register, function: Collective, from: Register, lane: Sum, elem: Elem, site: u32 },
     /// `d += a b`, of consecutive registers.
-    Mma { d: u32, a: u32, b: u32, core: TensorCore, site: u32 },
+    Mma { d: u32, a: u32, b: u32, core: TensorCore, scales: Option<Scales>, site: u32 },
     /// `ldmatrix`; the first `8 count` lanes give the addresses.
     LoadMatrix { dst: u32, address: Sum, count: u32, transposed: bool, site: u32 },
     /// An atomic operation in lane order; `dst` gets the old value. `expected` is the operand of

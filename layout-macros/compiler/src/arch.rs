@@ -101,12 +101,14 @@ pub enum Feature {
     SetMaxRegisters,
     /// `wgmma`.
     Wgmma,
+    /// `mma.sync` with block scales, and of e2m1.
+    ScaledMma,
 }
 
 impl Feature {
     /// Every feature.
     #[cfg(test)]
-    pub const ALL: [Feature; 13] = [
+    pub const ALL: [Feature; 14] = [
         Feature::AsyncCopy,
         Feature::Mma,
         Feature::Bfloat16,
@@ -120,6 +122,7 @@ impl Feature {
         Feature::StoreMatrix,
         Feature::SetMaxRegisters,
         Feature::Wgmma,
+        Feature::ScaledMma,
     ];
 
     /// The architectures that have it: these, and each that [includes](Arch::includes) one of them (PTX ISA 9.0, the target
@@ -138,6 +141,7 @@ impl Feature {
                 const { &[Arch::SM_90A, Arch::family(100), Arch::family(110), Arch::family(120)] }
             }
             Feature::Wgmma => &[Arch::SM_90A],
+            Feature::ScaledMma => const { &[Arch::family(120)] },
         }
     }
 
@@ -392,6 +396,7 @@ mod tests {
                 "sm_90 sm_100 sm_120 sm_89",
             ),
             (Feature::Wgmma, "sm_90a", "sm_90 sm_100a sm_100f sm_120a"),
+            (Feature::ScaledMma, "sm_120a sm_120f sm_121a sm_121f", "sm_120 sm_121 sm_90a sm_100a sm_110f"),
         ] {
             with.split(' ').for_each(|name| assert!(arch(name).has(feature), "{name} {feature:?}"));
             without.split(' ').for_each(|name| assert!(!arch(name).has(feature), "{name} {feature:?}"));

@@ -391,6 +391,12 @@ vocabulary! {
     LoadB = "load_b", Method, 2..=2, Fragments, None;
     /// `core.mma(&mut acc, &a, &b)`: `acc += a b`, by the warp.
     Mma = "mma", Method, 4..=4, Fragments, None;
+    /// `core.load_a_scales(&tile)`: the scales of a tile of A, one for each block of K, in registers.
+    LoadAScales = "load_a_scales", Method, 2..=2, Fragments, Some(Feature::ScaledMma);
+    /// `core.load_b_scales(&tile)`: the scales of a tile of B, in registers.
+    LoadBScales = "load_b_scales", Method, 2..=2, Fragments, Some(Feature::ScaledMma);
+    /// `core.mma_scaled(&mut acc, &a, &b, &a_scales, &b_scales)`: `acc += a b`, each block of K by its scales, by the warp.
+    MmaScaled = "mma_scaled", Method, 6..=6, Fragments, Some(Feature::ScaledMma);
     /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
     StoreD = "store_d", Method, 3..=3, Fragments, None;
     /// `view.evict_first()`: the view whose elements L2 gives up first, when they are moved.

@@ -7,6 +7,7 @@ use super::collectives;
 use super::endless_loop::LoopDetector;
 use super::mma;
 use super::proxy::Flow;
+use super::scaled_mma;
 use crate::bytecode::Op;
 use crate::event::Event;
 use crate::machine::Machine;
@@ -85,9 +86,12 @@ impl Machine<'_> {
                 }
                 collectives::collective(warp, dst, function, from, lane, elem);
             }
-            Op::Mma { d, a, b, core, site } => {
+            Op::Mma { d, a, b, core, scales, site } => {
                 self.converged(warp, "a matrix instruction", site);
-                mma::mma(warp, core, [d, a, b]);
+                match scales {
+                    None => mma::mma(warp, core, [d, a, b]),
+                    Some(scales) => scaled_mma::mma(warp, core, [d, a, b], scales),
+                }
             }
             Op::LoadMatrix { dst, address, count, transposed, site } => {
                 self.converged(warp, "a load of matrices", site);

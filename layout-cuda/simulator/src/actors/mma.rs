@@ -22,13 +22,13 @@ fn truncated(bits: u32) -> u32 {
 }
 
 /// For each operand the tile index of each lane's values.
-struct Places {
-    a: Vec<[usize; LANES]>,
-    b: Vec<[usize; LANES]>,
-    c: Vec<[usize; LANES]>,
+pub(super) struct Places {
+    pub(super) a: Vec<[usize; LANES]>,
+    pub(super) b: Vec<[usize; LANES]>,
+    pub(super) c: Vec<[usize; LANES]>,
 }
 
-fn places(core: TensorCore) -> &'static Places {
+pub(super) fn places(core: TensorCore) -> &'static Places {
     static PLACES: [OnceLock<Places>; TensorCore::ALL.len()] =
         [const { OnceLock::new() }; TensorCore::ALL.len()];
     PLACES[core as usize].get_or_init(|| {
@@ -47,7 +47,7 @@ fn places(core: TensorCore) -> &'static Places {
 }
 
 /// An operand's tile from consecutive registers.
-fn tile<T: Copy, W: Copy + Default>(
+pub(super) fn tile<T: Copy, W: Copy + Default>(
     registers: &[[T; LANES]],
     first: u32,
     places: &[[usize; LANES]],

@@ -22,5 +22,6 @@ mod proxy;
 mod registers;
 mod release_acquire;
 mod remote;
+mod scaled_mma;
 mod transfer;
 mod wgmma;

@@ -2,7 +2,7 @@
 
 use super::access::Located;
 use super::{Compiler, Result, malformed};
-use crate::bytecode::{Bank, Op, Sum, Target};
+use crate::bytecode::{Bank, Op, Scales, Sum, Target};
 use layout_compiler::elem::Elem;
 use layout_compiler::program::{Access, LoadMatrix, Mma, Operand};
 
@@ -13,8 +13,17 @@ impl Compiler<'_> {
         let a = self.fragment(&mma.left, elem, mma.core.values(Operand::A))?;
         let b = self.fragment(&mma.right, elem, mma.core.values(Operand::B))?;
         let d = self.fragment(&mma.accumulator, mma.core.sums(), mma.core.values(Operand::C))?;
+        let scales = match &mma.scales {
+            Some(scales) => {
+                let [left, right] = [(&scales.left, Operand::ScalesOfA), (&scales.right, Operand::ScalesOfB)];
+                let left = self.fragment(left.0, scales.elem, mma.core.values(left.1))?;
+                let right = self.fragment(right.0, scales.elem, mma.core.values(right.1))?;
+                Some(Scales { left, right, elem: scales.elem, selector: scales.selector })
+            }
+            None => None,
+        };
         let site = self.site;
-        self.emit(Op::Mma { d, a, b, core: mma.core, site });
+        self.emit(Op::Mma { d, a, b, core: mma.core, scales, site });
         self.put_fragment(&mma.accumulator, d)?;
         (self.taken.f32, self.taken.f64) = floats;
         Ok(())

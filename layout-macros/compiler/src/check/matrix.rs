@@ -9,7 +9,8 @@ use crate::index::Index;
 use crate::math::Math;
 use crate::origin::Origin;
 use crate::program::{
-    Access, LoadMatrix, Mma, Operand, Operation, Space, Statement, StatementKind, TensorCore, Value, WARP,
+    Access, LoadMatrix, Mma, Operand, Operation, Scales, Selector, Space, Statement, StatementKind,
+    TensorCore, Value, WARP,
 };
 use crate::view::View;
 
@@ -63,33 +64,52 @@ impl Lower {
         self.thread_copy((&to, &from), false, origin, out)
     }
 
-    /// `accumulator += left right`, an instruction for each pair of fragments.
+    /// `accumulator += left right`, an instruction for each pair of fragments. Where several steps of K share a register of
+    /// scales, the first of each come first: a selector is a constant of the instruction.
     pub(super) fn mma(
         &mut self,
         core: TensorCore,
         accumulator: &View,
-        left: &View,
-        right: &View,
+        [left, right]: [&View; 2],
+        scales: Option<&[View; 2]>,
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
         let values = |operand| core.values(operand);
+        let elem = scales.map(|[left, _]| self.tables.place(left.place).elem);
+        // Steps that share a register of scales.
+        let each = elem.and_then(|elem| core.scales(elem)).unwrap_or(Selector::BYTES);
+        let shared = Selector::BYTES / each;
         let [m, n] = self.shape(accumulator, origin)?;
         let [_, k] = self.shape(left, origin)?;
-        let extents = [k / values(Operand::A), m, n / values(Operand::C)];
-        // Products of one step of K are independent: that loop is the outermost.
-        self.nest(&extents, true, origin, out, &mut |this, at, out| {
-            let [step, row, column] = at else { return Ok(()) };
-            let mma = Mma {
-                core,
-                accumulator: this.fragment(accumulator, row, column, values(Operand::C), origin)?,
-                left: this.fragment(left, row, step, values(Operand::A), origin)?,
-                right: this.fragment(right, column, step, values(Operand::B), origin)?,
-            };
-            let kind = StatementKind::Operation(Operation::Mma(Box::new(mma)));
-            out.push(Statement { kind, origin });
-            Ok(())
-        })
+        let extents = [k / values(Operand::A) / shared, m, n / values(Operand::C)];
+        for first in 0..shared {
+            // Products of one step of K are independent: that loop is the outermost.
+            self.nest(&extents, true, origin, out, &mut |this, at, out| {
+                let [group, row, column] = at else { return Ok(()) };
+                let step = this.index(origin, group.scale(shared).and_then(|step| step.plus(first)))?;
+                let scales = match (scales, elem) {
+                    (Some([left, right]), Some(elem)) => Some(Scales {
+                        elem,
+                        left: this.fragment(left, row, group, values(Operand::ScalesOfA), origin)?,
+                        right: this.fragment(right, column, group, values(Operand::ScalesOfB), origin)?,
+                        selector: Selector { byte: (first * each) as u8, thread: 0 },
+                    }),
+                    (None, _) | (_, None) => None,
+                };
+                let mma = Mma {
+                    core,
+                    accumulator: this.fragment(accumulator, row, column, values(Operand::C), origin)?,
+                    left: this.fragment(left, row, &step, values(Operand::A), origin)?,
+                    right: this.fragment(right, column, &step, values(Operand::B), origin)?,
+                    scales,
+                };
+                let kind = StatementKind::Operation(Operation::Mma(Box::new(mma)));
+                out.push(Statement { kind, origin });
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     /// Emits `ldmatrix` where the tile's layout and alignment allow it. Otherwise emits nothing and returns false.
@@ -100,7 +120,7 @@ impl Lower {
         origin: Origin,
         out: &mut Out,
     ) -> Result<bool, Failed> {
-        if !core.has_matrix_loads() {
+        if !core.has_matrix_loads() || matches!(operand, Operand::ScalesOfA | Operand::ScalesOfB) {
             return Ok(false);
         }
         let place = self.tables.place(source.place);
@@ -267,8 +287,15 @@ impl Lower {
         let lane = self.lane(origin)?;
         let mut shift = [Index::constant(0), Index::constant(0)];
         let mut before = 1;
-        for ((extent, steps), name) in self.leaves(core, operand, 0).into_iter().zip(["lane_col", "lane_row"])
-        {
+        let leaves = self.leaves(core, operand, 0);
+        // Threads that differ only along a mode of stride 0 have the same elements; of a tile's two modes A's scales take the rows twice.
+        let names =
+            if leaves.len() == 2 { ["lane_col", "lane_row", ""] } else { ["lane_half", "", "lane_row"] };
+        for ((extent, steps), name) in leaves.into_iter().zip(names) {
+            if steps == [0, 0] {
+                before *= extent;
+                continue;
+            }
             let own = self.atoms().div(&lane, &Index::constant(before));
             let own = self.index(origin, own)?;
             let own = self.atoms().rem(&own, &Index::constant(extent));

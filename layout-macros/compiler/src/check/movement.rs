@@ -49,8 +49,8 @@ impl Lower {
             TileOperation::StoreFragments { core, destination, source } => {
                 self.store_fragments(*core, destination, source, origin, out)
             }
-            TileOperation::Mma { core, accumulator, left, right } => {
-                self.mma(*core, accumulator, left, right, origin, out)
+            TileOperation::Mma { core, accumulator, left, right, scales } => {
+                self.mma(*core, accumulator, [left, right], scales.as_ref(), origin, out)
             }
             TileOperation::OuterProduct { accumulator, left, right } => {
                 self.outer_product(accumulator, left, right, origin, out)

@@ -8,7 +8,7 @@ use super::{Access, Value};
 use crate::arch::Feature;
 use crate::elem::Elem;
 use layout_core::Layout;
-use layout_core::atoms::MmaAtom;
+use layout_core::atoms::{MmaAtom, MmaScales};
 
 /// Threads of a warp.
 pub const WARP: i64 = 32;
@@ -48,11 +48,13 @@ pub enum TensorCore {
     F64K16,
     /// 16 x 8 x 8 words of 32 bits: a product is the number of bits that both have; sums of `i32` that wrap.
     Bits,
+    /// 16 x 8 x 64, of words of eight e2m1, with block scales (sm_120f).
+    E2m1,
 }
 
 impl TensorCore {
     /// Every instruction.
-    pub const ALL: [TensorCore; 16] = [
+    pub const ALL: [TensorCore; 17] = [
         TensorCore::Tf32,
         TensorCore::F16,
         TensorCore::F16K8,
@@ -69,6 +71,7 @@ impl TensorCore {
         TensorCore::F64K8,
         TensorCore::F64K16,
         TensorCore::Bits,
+        TensorCore::E2m1,
     ];
 
     /// The instruction of a shape for operands of a type, with the most precise sums.
@@ -84,11 +87,16 @@ impl TensorCore {
             TensorCore::I8 | TensorCore::I8K16 => Elem::I8,
             TensorCore::U8 | TensorCore::U8K16 => Elem::U8,
             TensorCore::F64 | TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Elem::F64,
-            TensorCore::Bits => Elem::U32,
+            TensorCore::Bits | TensorCore::E2m1 => Elem::U32,
             TensorCore::Bf16 => Elem::Bf16,
             TensorCore::E4m3 => Elem::E4m3,
             TensorCore::E5m2 => Elem::E5m2,
         }
+    }
+
+    /// What A and B are of, in words.
+    pub const fn name(self) -> &'static str {
+        if matches!(self, TensorCore::E2m1) { "e2m1" } else { self.elem().name() }
     }
 
     /// The element type of C and D.
@@ -104,7 +112,8 @@ impl TensorCore {
             | TensorCore::F16K8
             | TensorCore::Bf16
             | TensorCore::E4m3
-            | TensorCore::E5m2 => Elem::F32,
+            | TensorCore::E5m2
+            | TensorCore::E2m1 => Elem::F32,
         }
     }
 
@@ -123,6 +132,24 @@ impl TensorCore {
             TensorCore::Tf32 | TensorCore::Bits | TensorCore::F64K8 | TensorCore::F16K8 => [16, 8, 8],
             TensorCore::F16 | TensorCore::F16InF16 | TensorCore::Bf16 | TensorCore::F64K16 => [16, 8, 16],
             TensorCore::E4m3 | TensorCore::E5m2 | TensorCore::I8 | TensorCore::U8 => [16, 8, 32],
+            TensorCore::E2m1 => [16, 8, 64],
+        }
+    }
+
+    /// Elements of A and B along K: of [`TensorCore::E2m1`] the words.
+    pub const fn depth(self) -> i64 {
+        let [_, _, k] = self.shape();
+        if matches!(self, TensorCore::E2m1) { k / 8 } else { k }
+    }
+
+    /// How many scales of this type an instruction has for a row of A, or a column of B, where it has block scales: a scale
+    /// of `e4m3` is one of ue4m3, of `u8` one of ue8m0.
+    pub const fn scales(self, elem: Elem) -> Option<i64> {
+        match (self, elem) {
+            (TensorCore::E2m1, Elem::E4m3) => Some(4),
+            (TensorCore::E2m1, Elem::U8) => Some(2),
+            (TensorCore::E4m3 | TensorCore::E5m2, Elem::U8) => Some(1),
+            _ => None,
         }
     }
 
@@ -136,6 +163,7 @@ impl TensorCore {
     pub const fn needs(self) -> Option<Feature> {
         Some(match self {
             TensorCore::F16K8 | TensorCore::I8K16 | TensorCore::U8K16 => return None,
+            TensorCore::E2m1 => Feature::ScaledMma,
             TensorCore::E4m3 | TensorCore::E5m2 => Feature::Float8,
             TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Feature::TallF64Mma,
             TensorCore::Tf32
@@ -174,15 +202,20 @@ impl TensorCore {
             TensorCore::F64K8 => "mma_16x8x8_f64",
             TensorCore::F64K16 => "mma_16x8x16_f64",
             TensorCore::Bits => "mma_16x8x256_bits",
+            TensorCore::E2m1 => "mma_16x8x64_e2m1",
         }
     }
 
     /// (thread, value) of an operand to the index in its tile, rows fastest. B's rows are those of N. `None` never is: the
     /// atoms' layouts are fixed.
     pub fn layout(self, operand: Operand) -> Option<Layout> {
+        if matches!(operand, Operand::ScalesOfA | Operand::ScalesOfB) {
+            let scales = MmaScales::new().ok()?;
+            return Some(if operand == Operand::ScalesOfA { scales.a } else { scales.b });
+        }
         let atom = match self {
-            // The words of 16 x 8 x 256 bits are as the elements of TF32 do.
-            TensorCore::Tf32 | TensorCore::Bits => MmaAtom::m16n8k8_tf32(),
+            // The words of bits, and of e2m1, are as the elements of TF32 are.
+            TensorCore::Tf32 | TensorCore::Bits | TensorCore::E2m1 => MmaAtom::m16n8k8_tf32(),
             TensorCore::F16K8 => MmaAtom::m16n8k8_f16(),
             TensorCore::I8K16 | TensorCore::U8K16 => MmaAtom::m8n8k16_8bit(),
             TensorCore::F64 => MmaAtom::m8n8k4_f64(),
@@ -196,24 +229,29 @@ impl TensorCore {
         Some(match operand {
             Operand::A => atom.a,
             Operand::B => atom.b,
-            Operand::C => atom.c,
+            Operand::C | Operand::ScalesOfA | Operand::ScalesOfB => atom.c,
         })
     }
 
     /// Rows and columns of an operand's tile as [`TensorCore::layout`] counts them.
     pub const fn tile(self, operand: Operand) -> [i64; 2] {
-        let [m, n, k] = self.shape();
+        let ([m, n, _], k) = (self.shape(), self.depth());
         match operand {
             Operand::A => [m, k],
             Operand::B => [n, k],
             Operand::C => [m, n],
+            Operand::ScalesOfA => [m, Selector::BYTES],
+            Operand::ScalesOfB => [n, Selector::BYTES],
         }
     }
 
-    /// Elements of an operand that a thread holds.
+    /// Elements of an operand that a thread holds. Several threads hold the scales of a row.
     pub const fn values(self, operand: Operand) -> i64 {
         let [rows, columns] = self.tile(operand);
-        rows * columns / WARP
+        match operand {
+            Operand::ScalesOfA | Operand::ScalesOfB => columns,
+            Operand::A | Operand::B | Operand::C => rows * columns / WARP,
+        }
     }
 }
 
@@ -226,6 +264,37 @@ pub enum Operand {
     B,
     /// M x N: what is added to, and the result.
     C,
+    /// The scales of A: M x blocks of K, four a register.
+    ScalesOfA,
+    /// The scales of B: blocks of K x N, four a register.
+    ScalesOfB,
+}
+
+/// Which part of whose register has the scales.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selector {
+    /// The first byte: 0, or with two scales 0 or 2, or with one 0 to 3.
+    pub byte: u8,
+    /// Of the threads that hold a row: [`MmaScales::a_lane`] and [`MmaScales::b_lane`].
+    pub thread: u8,
+}
+
+impl Selector {
+    /// Scales of a register.
+    pub const BYTES: i64 = 4;
+}
+
+/// The scales of a product: of each, the register of four and the selector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scales {
+    /// Their type: `e4m3` of ue4m3, `u8` of ue8m0.
+    pub elem: Elem,
+    /// Those of A.
+    pub left: Access,
+    /// Those of B.
+    pub right: Access,
+    /// Which part of both.
+    pub selector: Selector,
 }
 
 /// `accumulator += left right`, by a warp. The three are fragments: `width` neighbouring elements of local places.
@@ -239,6 +308,8 @@ pub struct Mma {
     pub left: Access,
     /// B.
     pub right: Access,
+    /// What each block of K is multiplied by, if anything.
+    pub scales: Option<Scales>,
 }
 
 /// `count` matrices of 8 rows of 16 bytes, by a warp, from shared memory to registers. Thread `8 i + r` names row `r` of
@@ -283,6 +354,25 @@ mod tests {
                     assert!(leaf.stride < rows || leaf.stride % rows == 0, "{core:?} {operand:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn scales_are_four_a_thread_and_cover_k() {
+        for core in TensorCore::ALL {
+            for operand in [Operand::ScalesOfA, Operand::ScalesOfB] {
+                let values =
+                    core.layout(operand).and_then(|layout| layout.mode(1)).map(|values| values.size());
+                assert_eq!((values, core.values(operand)), (Some(4), 4));
+            }
+            let blocks =
+                [Elem::E4m3, Elem::U8].map(|elem| core.scales(elem).map(|count| core.shape()[2] / count));
+            let wanted = match core {
+                TensorCore::E2m1 => [Some(16), Some(32)],
+                TensorCore::E4m3 | TensorCore::E5m2 => [None, Some(32)],
+                _ => [None, None],
+            };
+            assert_eq!(blocks, wanted, "{core:?}");
         }
     }
 }

@@ -160,7 +160,8 @@ impl Operation {
                 see(Part::Write(&product.accumulator));
             }
             Operation::Mma(mma) => {
-                for part in [&mma.left, &mma.right, &mma.accumulator] {
+                let scales = mma.scales.iter().flat_map(|scales| [&scales.left, &scales.right]);
+                for part in [&mma.left, &mma.right, &mma.accumulator].into_iter().chain(scales) {
                     access(part, see);
                     see(Part::Read(part));
                 }

@@ -9,7 +9,7 @@ use crate::index::Index;
 use crate::intrinsic::Intrinsic;
 use crate::ir::TypeRef;
 use crate::origin::Origin;
-use crate::program::{Operand, Space, StatementKind, TensorCore, WARP};
+use crate::program::{Operand, Selector, Space, StatementKind, TensorCore, WARP};
 use crate::view::{Mode, View};
 use layout_core::{IntTuple, Layout};
 
@@ -47,12 +47,14 @@ impl Evaluator<'_> {
         match intrinsic {
             Intrinsic::LoadA => self.load_fragments(core, Operand::A, values, name, origin),
             Intrinsic::LoadB => self.load_fragments(core, Operand::B, values, name, origin),
+            Intrinsic::LoadAScales => self.load_fragments(core, Operand::ScalesOfA, values, name, origin),
+            Intrinsic::LoadBScales => self.load_fragments(core, Operand::ScalesOfB, values, name, origin),
             Intrinsic::StoreD => self.store_fragments(core, values, name, origin),
             _ => self.product_of_fragments(core, values, name, origin),
         }
     }
 
-    /// `core.mma(&mut acc, &a, &b)`
+    /// `core.mma(&mut acc, &a, &b)` and `core.mma_scaled(&mut acc, &a, &b, &a_scales, &b_scales)`
     fn product_of_fragments(
         &mut self,
         core: TensorCore,
@@ -83,8 +85,57 @@ impl Evaluator<'_> {
                 "A is M x K, B is K x N, the accumulator is M x N",
             );
         }
-        let operation = TileOperation::Mma { core, accumulator, left, right };
+        let scales = match values.len() {
+            0 if core == TensorCore::E2m1 => {
+                let message = format!("`{name}` of e2m1, whose products have block scales");
+                return self.fail_help(
+                    origin,
+                    message,
+                    "`core.mma_scaled(&mut acc, &a, &b, &a_scales, &b_scales)`",
+                );
+            }
+            0 => None,
+            _ => Some(self.scales(core, [rows, columns, steps], values, name, origin)?),
+        };
+        let operation = TileOperation::Mma { core, accumulator, left, right, scales };
         self.effect(origin, StatementKind::Operation(operation))
+    }
+
+    /// The scales of a product of so many rows, columns and steps of fragments.
+    fn scales(
+        &mut self,
+        core: TensorCore,
+        [rows, columns, steps]: [i64; 3],
+        mut values: Vec<StaticValue>,
+        name: &str,
+        origin: Origin,
+    ) -> Outcome<[View; 2]> {
+        let right = self.view(values.remove(1), name, origin)?;
+        let left = self.view(values.remove(0), name, origin)?;
+        let [elem, other] = [&left, &right].map(|view| self.tables.place(view.place).elem);
+        let Some(each) = core.scales(elem).filter(|_| elem == other) else {
+            let message = format!("`{name}`: scales of {elem} and {other} for operands of {}", core.name());
+            return self.fail_help(origin, message, scale_types(core));
+        };
+        let blocks = steps * each;
+        if blocks % Selector::BYTES != 0 {
+            let [_, _, k] = core.shape();
+            let message = format!(
+                "`{name}`: a K of {} in blocks of {}; a register holds the scales of {} blocks",
+                steps * k,
+                k / each,
+                Selector::BYTES
+            );
+            let help = format!("take tiles whose K is a multiple of {}", Selector::BYTES / each * k);
+            return self.fail_help(origin, message, help);
+        }
+        for (operand, view, lines) in
+            [(Operand::ScalesOfA, &left, rows), (Operand::ScalesOfB, &right, columns)]
+        {
+            let wanted = Some([lines, blocks / Selector::BYTES]);
+            self.fragments((core, operand), view, elem, wanted, name, origin)?;
+        }
+        Ok([left, right])
     }
 
     /// `core.store_d(&mut tile, &acc)`. Which thread holds which element depends on the shape alone, so elements of any type
@@ -164,7 +215,12 @@ impl Evaluator<'_> {
     ) -> Outcome<StaticValue> {
         let source = self.view(values.remove(0), name, origin)?;
         let elem = self.tables.place(source.place).elem;
-        if elem != core.elem() {
+        let scales = matches!(operand, Operand::ScalesOfA | Operand::ScalesOfB);
+        if scales && core.scales(elem).is_none() {
+            let message = format!("`{name}` of {elem} for operands of {}", core.name());
+            return self.fail_help(origin, message, scale_types(core));
+        }
+        if !scales && elem != core.elem() {
             let message = format!("`{name}` of {elem} for an instruction of {}", core.elem());
             let fitting = TensorCore::ALL.into_iter().find(|core| core.elem() == elem);
             return match fitting.map(TensorCore::shape) {
@@ -176,7 +232,8 @@ impl Evaluator<'_> {
                 None => self.fail_help(origin, message, format!("take a tile of {}", core.elem())),
             };
         }
-        let source = if operand == Operand::B { source.transpose() } else { source };
+        let source =
+            if matches!(operand, Operand::B | Operand::ScalesOfB) { source.transpose() } else { source };
         let [rows, columns] = self.atoms_of(core, operand, &source, name, origin)?;
         let shape = IntTuple::flat([rows, columns * core.values(operand)]);
         let layout = match Layout::row_major(shape) {
@@ -209,7 +266,8 @@ impl Evaluator<'_> {
                 Ok([m / rows, n / columns])
             }
             _ => {
-                let (rows, columns) = if operand == Operand::B { (columns, rows) } else { (rows, columns) };
+                let turned = matches!(operand, Operand::B | Operand::ScalesOfB);
+                let (rows, columns) = if turned { (columns, rows) } else { (rows, columns) };
                 self.fail_help(
                     origin,
                     format!("`{name}` needs a tile of multiples of {rows} x {columns}"),
@@ -265,6 +323,8 @@ impl Evaluator<'_> {
         let (letter, help) = match operand {
             Operand::A => ("A", "its fragments are `core.load_a(&tile)`".to_owned()),
             Operand::B => ("B", "its fragments are `core.load_b(&tile)`".to_owned()),
+            Operand::ScalesOfA => ("the scales of A", "they are `core.load_a_scales(&tile)`".to_owned()),
+            Operand::ScalesOfB => ("the scales of B", "they are `core.load_b_scales(&tile)`".to_owned()),
             Operand::C => (
                 if wanted.is_some() { "D" } else { "C" },
                 format!(
@@ -272,9 +332,23 @@ impl Evaluator<'_> {
                 ),
             ),
         };
+        let verb = if letter.len() == 1 { "is" } else { "are" };
         let message = format!(
-            "`{name}`: {letter} is {found}; expected {elem} in registers, contiguous, of shape {expected}"
+            "`{name}`: {letter} {verb} {found}; expected {elem} in registers, contiguous, of shape {expected}"
         );
         self.fail_help(origin, message, help)
+    }
+}
+
+/// The types of scales that the instruction has, in words.
+fn scale_types(core: TensorCore) -> String {
+    let types = [(Elem::E4m3, "`e4m3`, without a sign"), (Elem::U8, "`u8`, powers of two of ue8m0")];
+    let known = types.into_iter().filter_map(|(elem, words)| {
+        let [_, _, k] = core.shape();
+        Some(format!("{words}, one for {} of K", k / core.scales(elem)?))
+    });
+    match known.collect::<Vec<_>>().join("; ") {
+        none if none.is_empty() => "e4m3, e5m2 and words of e2m1 have block scales".to_owned(),
+        known => format!("its scales are {known}"),
     }
 }

@@ -61,7 +61,7 @@ pub(crate) enum TileOperation {
         /// Read, local.
         source: View,
     },
-    /// By a warp: `accumulator += left right`; all three are fragments.
+    /// By a warp: `accumulator += left right`; all are fragments.
     Mma {
         /// Which instruction.
         core: TensorCore,
@@ -71,6 +71,8 @@ pub(crate) enum TileOperation {
         left: View,
         /// B.
         right: View,
+        /// The scales of A and of B, four blocks of K a register.
+        scales: Option<[View; 2]>,
     },
     /// `accumulator[i, j] += left[i] * right[j]`, by each thread.
     OuterProduct {

@@ -144,6 +144,9 @@ fn stub(member: Intrinsic, v: View<f32, Write>, x: f32, n: usize) {
         Intrinsic::LoadA => drop(mma_atom::<f32>([16, 8, 8]).load_a(v)),
         Intrinsic::LoadB => drop(mma_atom([16, 8, 8]).load_b(v)),
         Intrinsic::Mma => mma_atom([16, 8, 8]).mma(v, v, v),
+        Intrinsic::LoadAScales => drop(mma_atom::<u32>([16, 8, 64]).load_a_scales(v)),
+        Intrinsic::LoadBScales => drop(mma_atom::<u32>([16, 8, 64]).load_b_scales(v)),
+        Intrinsic::MmaScaled => mma_atom([16, 8, 32]).mma_scaled(v, v, v, v, v),
         Intrinsic::StoreD => mma_atom::<bf16>([16, 8, 16]).store_d(v, v),
     }
 }

@@ -53,7 +53,10 @@ const PURPOSES: [(&str, &str); 24] = [
          wrapping_shr wrapping_neg",
     ),
     ("Bytes and pairs of words", "@Word @Bytes"),
-    ("Matrix instructions of a warp", "mma_atom load_a load_b mma store_d"),
+    (
+        "Matrix instructions of a warp",
+        "mma_atom load_a load_b mma load_a_scales load_b_scales mma_scaled store_d",
+    ),
     (
         "Matrix products of a warpgroup",
         "accumulator accumulator_of wgmma wgmma_commit_group wgmma_wait_group store_matrix set_max_registers",

@@ -98,7 +98,32 @@ pub(in super::super) fn matrices() -> Vec<String> {
     let doubles = [vec![fixed(4)], doubles().to_vec(), vec![fixed(5)]].concat();
     let bytes = [("signed char", "s8"), ("unsigned char", "u8")];
     let bytes = bytes.map(|(ty, name)| fill(paragraph(MMA, 9), &[("type", ty), ("name", name)]));
-    [single, vec![fixed(8)], integers.to_vec(), bytes.to_vec(), doubles, loads.to_vec()].concat()
+    [single, vec![fixed(8)], integers.to_vec(), bytes.to_vec(), doubles, loads.to_vec(), scaled().to_vec()].concat()
+}
+
+/// The products with block scales.
+fn scaled() -> [String; 4] {
+    // Of a row: the last extent, the elements, their type and kind in CUDA C, and of the scales the elements of one, their name,
+    // type and number in an instruction.
+    let rows = [
+        ["64", "e2m1", "unsigned int", "mxf4nvf4", "16", "ue4m3", "e4m3", "4X"],
+        ["64", "e2m1", "unsigned int", "mxf4nvf4", "32", "ue8m0", "unsigned char", "2X"],
+        ["32", "e4m3", "e4m3", "mxf8f6f4", "32", "ue8m0", "unsigned char", "1X"],
+        ["32", "e5m2", "e5m2", "mxf8f6f4", "32", "ue8m0", "unsigned char", "1X"],
+    ];
+    rows.map(|[k, name, ty, kind, block, scale, bytes, vector]| {
+        let row = [
+            ("k", k),
+            ("name", name),
+            ("type", ty),
+            ("kind", kind),
+            ("block", block),
+            ("scale", scale),
+            ("bytes", bytes),
+            ("vector", vector),
+        ];
+        fill(paragraph(MMA, 10), &row)
+    })
 }
 
 /// The products of `double` with 16 rows: operands of `k / 2` and `k / 4` registers behind the four of the sums.
