@@ -8,6 +8,7 @@
 
 mod attention;
 mod bench;
+mod block_scale;
 mod breadth;
 mod lines;
 mod moves;
@@ -101,6 +102,7 @@ static WITHOUT_INPUT: [&Definition; 2] = [&memory::noise::DEFINITION, &random::r
 fn entries() -> Vec<Entry> {
     [
         attention::entries(),
+        block_scale::entries(),
         breadth::entries(),
         rows::entries(),
         products::entries(),

@@ -7,6 +7,8 @@
 pub mod attention;
 #[cfg(feature = "attention")]
 pub mod backward;
+#[cfg(feature = "block-scale")]
+pub mod block_scale;
 #[cfg(feature = "attention")]
 pub mod decode;
 #[cfg(feature = "elementwise")]
@@ -43,6 +45,7 @@ pub use operations::matmul;
 pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
 
 #[cfg(any(
+    feature = "block-scale",
     feature = "elementwise",
     feature = "matmul",
     feature = "memory",
@@ -73,6 +76,7 @@ pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
 
 /// An error where an argument's extent is not the one that another argument has.
 #[cfg(any(
+    feature = "block-scale",
     feature = "elementwise",
     feature = "matmul",
     feature = "memory",

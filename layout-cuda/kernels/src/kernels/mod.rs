@@ -15,6 +15,8 @@ pub mod attention_mma;
 pub mod backward;
 #[cfg(feature = "attention")]
 pub mod backward_mma;
+#[cfg(feature = "block-scale")]
+pub mod block_scale;
 #[cfg(feature = "attention")]
 pub mod decode;
 #[cfg(feature = "matmul")]
@@ -114,6 +116,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &of_products(),
         #[cfg(feature = "attention")]
         &of_attention(),
+        #[cfg(feature = "block-scale")]
+        &block_scale::definitions(),
         #[cfg(feature = "elementwise")]
         &elementwise::definitions(),
         #[cfg(feature = "memory")]
