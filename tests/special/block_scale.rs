@@ -1,12 +1,13 @@
-//! NVFP4: a row of any numbers alone, since the scale is that of the whole matrix. What is not finite has no scale; finite numbers are
-//! within half a step of e2m1, of the largest of their blocks.
+//! NVFP4 and MXFP8. Of NVFP4 a row of any numbers alone, since the scale is that of the whole matrix. What is not finite has no scale; finite numbers are
+//! within half a step of e2m1, of the largest of their blocks. Of MXFP8 a
+//! block is NaN where a number of it is not finite.
 
 use super::bench::{Bench, Want};
 use super::{Covered, Entry};
-use layout_cuda::{Elem, Error};
+use layout_cuda::{E4m3, E5m2, Elem, Error};
 use layout_kernels::Real;
-use layout_kernels::block_scale::{Nvfp4, matmul, quantize};
-use layout_kernels::kernels::block_scale::{largest, nvfp4_product, quantize as quantize_rows};
+use layout_kernels::block_scale::{Byte, Mxfp8, Nvfp4, matmul, matmul_mxfp8, quantize, quantize_mxfp8};
+use layout_kernels::kernels::block_scale as kernels;
 use layout_tests::support::special::{Float, Kind};
 
 const NUMBERS: [f64; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
@@ -18,18 +19,77 @@ pub fn entries() -> Vec<Entry> {
     let covered = |definitions: &[&'static layout_cuda::Definition]| -> Vec<Covered> {
         definitions.iter().flat_map(|of| all.map(|elem| Covered::of(of, elem))).collect()
     };
+    let bytes = [Elem::E4m3, Elem::E5m2].map(|elem| Covered::of(&kernels::mxfp8_product::DEFINITION, elem));
     vec![
-        Entry::new(&covered(&[&quantize_rows::DEFINITION, &largest::DEFINITION]), |bench| {
+        Entry::new(&covered(&[&kernels::quantize::DEFINITION, &kernels::largest::DEFINITION]), |bench| {
             quantised::<f32>(bench)?;
             quantised::<layout_cuda::bf16>(bench)?;
             quantised::<layout_cuda::f16>(bench)
         }),
-        Entry::new(&covered(&[&nvfp4_product::DEFINITION]), |bench| {
+        Entry::new(&covered(&[&kernels::nvfp4_product::DEFINITION]), |bench| {
             products::<f32>(bench)?;
             products::<layout_cuda::bf16>(bench)?;
             products::<layout_cuda::f16>(bench)
         }),
+        Entry::new(&covered(&[&kernels::quantize_mxfp8::DEFINITION]), |bench| {
+            quantised_bytes::<f32>(bench)?;
+            quantised_bytes::<layout_cuda::bf16>(bench)?;
+            quantised_bytes::<layout_cuda::f16>(bench)
+        }),
+        Entry::new(&bytes, |bench| {
+            products_of_bytes::<E4m3>(bench)?;
+            products_of_bytes::<E5m2>(bench)
+        }),
     ]
+}
+
+fn quantised_bytes<T: Float + Real>(bench: &Bench<'_>) -> Result<(), Error> {
+    for kind in Kind::ALL {
+        let row: Vec<T> = bench.row(kind, COLUMNS, 3);
+        let mut out = Mxfp8::<E4m3>::zeros(&bench.stream(), 1, COLUMNS)?;
+        quantize_mxfp8(&bench.stream(), &bench.device.upload(&row, [1, COLUMNS])?, &mut out)?;
+        let (bytes, scales) = (out.bytes.download()?, out.scales.download()?);
+        let number = |at: usize| match scales[at / 32] {
+            255 => f32::NAN,
+            // The greatest power has no `f32` for 448 times it.
+            bits => (bytes[at].wide() * (f64::from(bits) - 127.0).exp2()) as f32,
+        };
+        let found: Vec<f32> = (0..COLUMNS).map(number).collect();
+        let wide: Vec<f64> = row.iter().map(|x| x.wide()).collect();
+        let wanted = (0..COLUMNS).map(|at| {
+            let block = &wide[at / 32 * 32..COLUMNS.min(at / 32 * 32 + 32)];
+            let most = block.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            // Three bits of fraction; below the least normal byte, 2^-6 of a scale that is at most twice too large, steps of 2^-9.
+            let room = wide[at].abs() / 16.0 + most.max(2f64.powi(-118)) / 448.0 * 2f64.powi(-9);
+            let finite = block.iter().all(|x| x.is_finite());
+            if finite { Want::Near(wide[at], room) } else { Want::exact(f64::NAN) }
+        });
+        bench.check("quantize_mxfp8", &found, wanted, |_| format!("{kind:?}"));
+    }
+    Ok(())
+}
+
+fn products_of_bytes<T: Float + Byte>(bench: &Bench<'_>) -> Result<(), Error> {
+    let of = |row: &[T]| -> Result<Mxfp8<T>, Error> {
+        let mut bytes = row.to_vec();
+        bytes.resize(COLUMNS.next_multiple_of(128), T::rounded(0.0));
+        let (padded, scales) = (bytes.len(), bytes.len() / 32);
+        Ok(Mxfp8 {
+            bytes: bench.device.upload(&bytes, [1, padded])?,
+            scales: bench.device.upload(&vec![128u8; scales], [1, scales])?,
+            columns: COLUMNS,
+        })
+    };
+    let plain: Vec<T> = bench.row(Kind::Offset, COLUMNS, 5);
+    for kind in Kind::ALL {
+        let row: Vec<T> = bench.row(kind, COLUMNS, 3);
+        let mut c = bench.device.upload(&[f32::NAN], [1, 1])?;
+        matmul_mxfp8(&bench.stream(), &of(&row)?, &of(&plain)?, &mut c)?;
+        // Both scales are 2.
+        let terms = row.iter().zip(&plain).map(|(a, b)| 4.0 * a.wide() * b.wide());
+        bench.check("mxfp8_product", &c.download()?, [Want::sum(terms, 16.0)], |_| format!("{kind:?}"));
+    }
+    Ok(())
 }
 
 fn of_row<T: Float + Real>(bench: &Bench<'_>, row: &[T]) -> Result<Nvfp4, Error> {

@@ -1,12 +1,12 @@
-//! NVFP4 against plain Rust, on the simulator: odd shapes, every type, zeros, numbers at the ends of float32, what is not finite.
+//! NVFP4 and MXFP8 against plain Rust, on the simulator: odd shapes, every type, zeros, numbers at the ends of float32, what is not finite.
 //!
 //! Law: the bits of a quantised matrix are those of the format's definition, by a table of e2m1 in float64; a product is within rounding of
 //! the sum in float64 of what the bits say.
 
 mod support;
 
-use layout_cuda::{Device, Error, bf16, f16};
-use layout_kernels::block_scale::{Nvfp4, matmul, quantize};
+use layout_cuda::{Device, E4m3, E5m2, Error, bf16, f16};
+use layout_kernels::block_scale::{Byte, Mxfp8, Nvfp4, matmul, matmul_mxfp8, quantize, quantize_mxfp8};
 use support::Wide;
 
 const NUMBERS: [f64; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
@@ -163,4 +163,103 @@ fn arguments_that_do_not_fit_are_refused() -> Result<(), Error> {
     assert!(matmul(&stream, &out, &long, &mut c).is_err());
     assert!(matmul(&stream, &out, &out, &mut device.zeros::<f32, 2>([2, 3])?).is_err());
     matmul(&stream, &out, &out, &mut c)
+}
+
+/// A float of eight bits as float64.
+trait Small: Byte {
+    const LARGEST: f64;
+    fn wide(self) -> f64;
+    fn near(value: f32) -> Self;
+}
+
+macro_rules! small {
+    ($ty:ident, $largest:literal) => {
+        impl Small for $ty {
+            const LARGEST: f64 = $largest;
+            fn wide(self) -> f64 {
+                f64::from(self.to_f32())
+            }
+            fn near(value: f32) -> $ty {
+                $ty::from_f32(value)
+            }
+        }
+    };
+}
+small!(E4m3, 448.0);
+small!(E5m2, 57_344.0);
+
+fn power(bits: u8) -> f64 {
+    if bits == 255 { f64::NAN } else { (f64::from(bits) - 127.0).exp2() }
+}
+
+/// A matrix in MXFP8 after a look at each of its bits, and what they say.
+fn of_bytes<T: Wide, U: Small>(x: &[T], [m, n]: [usize; 2]) -> Result<(Mxfp8<U>, Vec<f64>), Error> {
+    let device = Device::simulator();
+    let mut out = Mxfp8::<U>::zeros(&device.stream(), m, n)?;
+    quantize_mxfp8(&device.stream(), &device.upload(x, [m, n])?, &mut out)?;
+    let ([_, padded], bytes, scales) = (out.bytes.shape(), out.bytes.download()?, out.scales.download()?);
+    let mut all = Vec::new();
+    for row in 0..m {
+        for (block, own) in x[row * n..(row + 1) * n].chunks(32).enumerate() {
+            let scale = scales[row * padded / 32 + block];
+            let most = own.iter().fold(0f64, |most, x| most.max(x.wide().abs()));
+            // The least power that is enough, of those that there are.
+            if own.iter().any(|x| !x.wide().is_finite()) {
+                assert_eq!(scale, 255);
+            } else {
+                let wanted = (0..254).find(|bits| power(*bits) * U::LARGEST >= most);
+                assert_eq!(Some(scale), wanted, "row {row}, block {block} of {m} x {n}: {most}");
+            }
+            for (i, x) in own.iter().enumerate() {
+                let byte = bytes[row * padded + 32 * block + i];
+                let wanted = U::near((x.wide() / power(scale)) as f32);
+                assert_eq!(byte.to_bits(), wanted.to_bits(), "{} at ({row}, {block}, {i})", x.wide());
+                all.push(byte.wide() * power(scale));
+            }
+        }
+        assert!(
+            bytes[row * padded + n..(row + 1) * padded]
+                .iter()
+                .all(|byte| byte.wide() == 0.0 || byte.wide().is_nan())
+        );
+    }
+    Ok((out, all))
+}
+
+fn product_of_bytes<T: Small, U: Wide>([m, n, k]: [usize; 3]) -> Result<(), Error> {
+    let device = Device::simulator();
+    let (on_a, a) = of_bytes::<bf16, T>(&values(m, k, 4), [m, k])?;
+    let (on_b, b) = of_bytes::<bf16, T>(&values(n, k, 7), [n, k])?;
+    let mut c = device.upload(&vec![U::near(f64::NAN); m * n], [m, n])?;
+    matmul_mxfp8(&device.stream(), &on_a, &on_b, &mut c)?;
+    for (at, found) in c.download()?.into_iter().enumerate() {
+        let pairs = (0..k).map(|l| a[at / n * k + l] * b[at % n * k + l]);
+        let (exact, size) = (pairs.clone().sum::<f64>(), pairs.map(f64::abs).sum::<f64>());
+        let room = 1e-6 * size + U::ROUNDING * exact.abs();
+        let found = found.wide();
+        assert!(
+            (found - exact).abs() <= room,
+            "({}, {}) of {m} x {n} x {k}: {found}, not {exact}",
+            at / n,
+            at % n
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn bytes_and_their_products_are_those_of_the_format() -> Result<(), Error> {
+    for shape in [[1, 1], [3, 31], [2, 33], [2, 129], [0, 5], [3, 0]] {
+        of_bytes::<f32, E4m3>(&values(shape[0], shape[1], 1), shape)?;
+        of_bytes::<f16, E5m2>(&values(shape[0], shape[1], 2), shape)?;
+    }
+    let ends = [f32::MAX, -f32::MAX, 1.0, 1e-45, 0.0, -0.0];
+    of_bytes::<f32, E4m3>(&ends, [1, 6])?;
+    of_bytes::<f32, E5m2>(&ends[3..], [3, 1])?;
+    of_bytes::<f32, E4m3>(&[f32::NAN, 1.0, f32::INFINITY, 2.0, -f32::NAN, f32::NEG_INFINITY], [6, 1])?;
+    for shape in [[1, 1, 1], [127, 129, 128], [129, 65, 129], [16, 8, 640], [5, 3, 0], [0, 4, 9]] {
+        product_of_bytes::<E4m3, f32>(shape)?;
+    }
+    product_of_bytes::<E5m2, bf16>([17, 9, 200])?;
+    product_of_bytes::<E4m3, f16>([33, 130, 72])
 }
