@@ -124,10 +124,11 @@ mod scaled {
             scale = 255;
         }
         scales[[row, block]] = scale;
-        let unit = ue8m0_value(scale);
+        // The inverse of a power of two is one.
+        let factor = ue8m0_value(if scale == 255 { 255 } else { 254 - scale });
         let mut packed = local::<U>(row_major([1, 32]));
         for i in unroll(0..32) {
-            packed[[0, i]] = (own[[0, i]].cast::<f32>() / unit).cast::<U>();
+            packed[[0, i]] = (own[[0, i]].cast::<f32>() * factor).cast::<U>();
         }
         bytes.tile([1, 32], [row, block]).vectorize([1, 16]).copy_from(&packed.vectorize([1, 16]));
     }
