@@ -26,6 +26,8 @@ pub mod movement;
 mod operations;
 #[cfg(feature = "matmul")]
 pub mod product;
+#[cfg(feature = "quantized")]
+pub mod quantized;
 #[cfg(feature = "random")]
 pub mod random;
 #[cfg(feature = "reductions")]
@@ -41,6 +43,8 @@ pub use memory::{add_rms_norm, cross_entropy, gemv, layer_norm, softmax, transpo
 pub use operations::attention;
 #[cfg(feature = "matmul")]
 pub use operations::matmul;
+#[cfg(feature = "quantized")]
+pub use operations::matmul_quantized;
 #[cfg(feature = "memory")]
 pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
 

@@ -37,6 +37,38 @@ pub fn matmul<T: Element, U: Element>(
     multiply(stream, Options::default(), &mut Workspace::default(), a, b, c)
 }
 
+/// `c = a b` of `bf16` or `f16`, where B has 4 or 8 bits an element, a scale and a zero for each group of `k` of a column: at the speed at
+/// which B is read up to 64 rows. A and C are by rows. Sums are float32, rounded once. Asynchronous.
+///
+/// Above 64 rows B is rounded to the type of A first, into a workspace. [`quantized::multiply`](crate::quantized::multiply) takes one of
+/// one's own. An infinity in A gives NaN.
+///
+/// # Errors
+/// Shapes that disagree, a matrix by columns, another type, a device without memory for the workspace, and those of a launch.
+///
+/// ```
+/// use layout_cuda::{Device, bf16};
+/// use layout_kernels::quantized::{Format, QuantizedMatrix};
+///
+/// let (device, half) = (Device::simulator(), bf16::from_f32(0.5));
+/// let stream = device.stream();
+/// let a = device.upload(&[half; 3 * 32], [3, 32])?;
+/// let b = QuantizedMatrix::round(&stream, Format::INT4, &device.upload(&[half; 32 * 5], [32, 5])?)?;
+/// let mut c = device.zeros::<bf16, 2>([3, 5])?;
+/// layout_kernels::matmul_quantized(&stream, &a, &b, &mut c)?;
+/// assert!(c.download()?.iter().all(|sum| sum.to_f32() == 8.0));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "quantized")]
+pub fn matmul_quantized<T: Element>(
+    stream: &Stream,
+    a: &impl TensorArg<T, 2>,
+    b: &crate::quantized::QuantizedMatrix,
+    c: &mut impl TensorArgMut<T, 2>,
+) -> Result<(), Error> {
+    crate::quantized::multiply(stream, &mut crate::quantized::Workspace::default(), a, b, c)
+}
+
 /// `o = softmax(q kᵀ / sqrt(D)) v` for each head. The modes of the tensors are batch, head, place, element; heads of Q are a multiple of
 /// those of K and V; in memory they may be in any order, the elements of a head contiguous. Asynchronous.
 ///

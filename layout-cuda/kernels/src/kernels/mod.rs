@@ -43,6 +43,8 @@ mod multipliers;
 mod padding;
 #[cfg(feature = "matmul")]
 mod pair;
+#[cfg(feature = "quantized")]
+pub mod quantized;
 #[cfg(feature = "random")]
 pub mod random;
 #[cfg(feature = "reductions")]
@@ -109,6 +111,16 @@ pub fn of_attention() -> [&'static Definition; 10] {
     ]
 }
 
+/// Those of quantised matrices.
+#[cfg(feature = "quantized")]
+pub fn of_quantized() -> [&'static Definition; 3] {
+    [
+        &quantized::few_rows_quantized::DEFINITION,
+        &quantized::quantize::DEFINITION,
+        &quantized::dequantize::DEFINITION,
+    ]
+}
+
 /// Every kernel here but those of a mesh.
 pub fn definitions() -> Vec<&'static Definition> {
     let families: &[&[&'static Definition]] = &[
@@ -124,6 +136,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &memory::definitions(),
         #[cfg(feature = "movement")]
         &movement::definitions(),
+        #[cfg(feature = "quantized")]
+        &of_quantized(),
         #[cfg(feature = "random")]
         &random::definitions(),
         #[cfg(feature = "reductions")]
