@@ -8,7 +8,7 @@
 //! Law: sums in float32, rounded once to the elements' type. For more than 64 rows each element of B is rounded to that type first.
 
 use crate::kernels::quantized::{dequantize, few_rows_quantized, quantize};
-use crate::product::{self, Options};
+use crate::product::{self, Machine, Options};
 use crate::{same, set};
 use layout_cuda::{
     Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
@@ -245,13 +245,32 @@ impl<T: Element> Default for Workspace<T> {
     }
 }
 
-/// The parameters of `few_rows_quantized` for a product of so many rows.
-pub fn few_rows(format: Format, elem: Elem, [m, n, k]: [usize; 3]) -> ParamSet {
-    let fraction = if elem == Elem::F16 { 10 } else { 7 };
+/// The parameters of `few_rows_quantized` for a product of M, N and any K; `tests/records` has what was measured.
+pub fn few_rows(format: Format, elem: Elem, [m, n]: [usize; 2], machine: Machine) -> ParamSet {
     let eights = m.div_ceil(8).clamp(1, 4);
-    let _ = (n, k);
-    let numbers = [("FRACTION", fraction), ("EIGHTS", eights), ("FRAGMENTS", 1), ("SHARES", 16)];
-    numbers.iter().fold(format.set(elem), |set, (name, value)| set.with(name, ParamValue::Int(*value as i64)))
+    let [few, some] = [16, 64].map(|columns| n.div_ceil(columns) <= machine.multiprocessors);
+    // Few columns: all warps of a multiprocessor share K. Many: a warp has more of them, and reads A once for all.
+    let [fragments, strips, shares] = match eights {
+        1 if few => [1, 1, 32],
+        1 if some => [2, 1, 16],
+        1 => [4, 1, 8],
+        2 if few => [1, 1, 16],
+        2 if some => [2, 1, 8],
+        2 => [2, 2, 8],
+        _ if few => [2, 1, 8],
+        _ => [4, 1, 4],
+    };
+    let fraction = if elem == Elem::F16 { 10 } else { 7 };
+    let numbers = [
+        ("FRACTION", fraction),
+        ("EIGHTS", eights),
+        ("FRAGMENTS", fragments),
+        ("STRIPS", strips),
+        ("SHARES", shares),
+    ];
+    numbers
+        .into_iter()
+        .fold(format.set(elem), |set, (name, value)| set.with(name, ParamValue::Int(value as i64)))
 }
 
 /// `c = a b` of `bf16` or `f16`, A and C by rows; with a workspace of one's own, so that from the second call on nothing is allocated.
@@ -272,7 +291,7 @@ pub fn multiply<T: Element>(
     same("matmul_quantized", "c", 0, c.shape()[0], ("M", "a"), m)?;
     same("matmul_quantized", "c", 1, c.shape()[1], ("N", "b"), n)?;
     if m <= MOST_ROWS {
-        let of = few_rows(b.format, T::ELEM, [m, n, k]);
+        let of = few_rows(b.format, T::ELEM, [m, n], Machine::of(stream.device()));
         return few_rows_quantized::launch_with(with(&of), stream, &a, &b.words, &b.scales, &mut c);
     }
     if workspace.b.as_ref().is_none_or(|whole| whole.len() < k * n) {
