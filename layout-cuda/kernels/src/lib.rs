@@ -24,6 +24,8 @@ mod modes;
 pub mod movement;
 #[cfg(any(feature = "attention", feature = "matmul", feature = "memory"))]
 mod operations;
+#[cfg(feature = "orders")]
+pub mod orders;
 #[cfg(feature = "matmul")]
 pub mod product;
 #[cfg(feature = "quantized")]

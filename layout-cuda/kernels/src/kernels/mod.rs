@@ -39,6 +39,8 @@ pub mod mesh;
 pub mod movement;
 #[cfg(feature = "matmul")]
 mod multipliers;
+#[cfg(feature = "orders")]
+pub mod orders;
 #[cfg(feature = "matmul")]
 mod padding;
 #[cfg(feature = "matmul")]
@@ -136,6 +138,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &memory::definitions(),
         #[cfg(feature = "movement")]
         &movement::definitions(),
+        #[cfg(feature = "orders")]
+        &orders::definitions(),
         #[cfg(feature = "quantized")]
         &of_quantized(),
         #[cfg(feature = "random")]
