@@ -111,6 +111,23 @@ def operations(m, n, dtype):
     yield "concat", lambda: torch.cat((x, x), 1), 2 * two
 
 
+def orders():
+    """Shapes, types, names, calls, and bytes of the orders."""
+    for m, n in ((1024, 131072), (1023, 131071), (65536, 1000)):
+        for kind, dtype in (("f32", torch.float32), ("bf16", torch.bfloat16)):
+            x = torch.rand(m, n, device="cuda").mul(8).sub(4).to(dtype)
+            size = x.element_size() * m * n
+            yield (m, n), kind, "order: top_k 8", lambda x=x: x.topk(8), size
+            yield (m, n), kind, "order: top_k 64", lambda x=x: x.topk(64), size
+            yield (m, n), kind, "order: sort", lambda x=x: x.sort(stable=True), 2 * size
+            yield (m, n), kind, "order: argsort", lambda x=x: x.argsort(stable=True), size + 4 * m * n
+            x = x.sort(1)[0]
+            yield (m, n), kind, "order: top_k 8, rising", lambda x=x: x.topk(8), size
+    x = torch.randint(-(2**31), 2**31, (1 << 27,), device="cuda", dtype=torch.int32)
+    yield (1 << 27,), "i32", "order: sort", lambda: x.sort(), 2 * 4 * x.numel()
+    yield (1 << 27,), "i32", "order: argsort", lambda: x.argsort(stable=True), 2 * 4 * x.numel()
+
+
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     print(f"{'operation':22} {'type':5} {'shape':12} {'ms':>8} {'GB/s':>8} {'of a copy':>10}")
@@ -122,6 +139,10 @@ def main():
                 ms, best = milliseconds(call), copy_of(amount)
                 kind = "f32" if dtype == torch.float32 else "bf16"
                 print(f"{name:22} {kind:5} {f'{m} x {n}':12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)
+    for shape, kind, name, call, amount in orders():
+        if wanted in name:
+            ms, best, shape = milliseconds(call), copy_of(amount), " x ".join(map(str, shape))
+            print(f"{name:22} {kind:5} {shape:12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)
 
 
 main()

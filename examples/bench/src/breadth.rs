@@ -15,7 +15,7 @@ use layout_kernels::movement::{concat, flip, gather, pad, permute, roll, scatter
 use layout_kernels::reductions::{Extreme, Reduction, Test, index_of, reduce, test};
 
 /// An element type of the measurements.
-trait Measured: Real {
+pub(super) trait Measured: Real {
     /// What records call it.
     const NAME: &'static str;
     /// Half a unit in the last place, of 1.
@@ -47,7 +47,7 @@ impl Measured for bf16 {
 }
 
 /// Noise between -4 and 4.
-fn values<T: Measured>(n: usize, seed: u32) -> Vec<T> {
+pub(super) fn values<T: Measured>(n: usize, seed: u32) -> Vec<T> {
     parallel(n, |range| range.map(|i| T::near(4.0 * noise(i, seed))).collect::<Vec<T>>()).concat()
 }
 
@@ -55,7 +55,11 @@ fn values<T: Measured>(n: usize, seed: u32) -> Vec<T> {
 const LOOKED_AT: usize = 1 << 16;
 
 /// What is found in an output: each of the elements looked at within its room of its exact value.
-fn judge(n: usize, found: impl Fn(usize) -> f64 + Sync, exact: impl Fn(usize) -> (f64, f64) + Sync) -> Found {
+pub(super) fn judge(
+    n: usize,
+    found: impl Fn(usize) -> f64 + Sync,
+    exact: impl Fn(usize) -> (f64, f64) + Sync,
+) -> Found {
     let step = (n / LOOKED_AT).max(1);
     let parts = parallel(n.div_ceil(step), |range| {
         let mut all = Found::default();

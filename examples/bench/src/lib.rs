@@ -22,6 +22,7 @@ pub mod mesh;
 pub mod noise;
 pub mod operations;
 pub mod options;
+pub mod orders;
 pub mod peaks;
 pub mod plot;
 mod product;

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use layout_bench::ledger::Ledger;
 use layout_bench::options::Common;
 use layout_bench::{
-    Result, attention, backward, bodies, breadth, decode, epilogues, gemm, jit, matmul, memory, peaks,
-    strangers, trial,
+    Result, attention, backward, bodies, breadth, decode, epilogues, gemm, jit, matmul, memory, orders,
+    peaks, strangers, trial,
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,6 +38,8 @@ enum Workload {
     Memory(memory::Work),
     /// Elementwise functions, reductions, moves, beside the best device copy; by PyTorch with `breadth.py`
     Breadth,
+    /// The first of rows and rows in order, beside the best device copy; by PyTorch with `breadth.py order`
+    Orders,
     /// Kernels as a new user writes them, beside the best device copy
     Strangers,
     /// What the device does at most, written to this file, JSON: `--peaks` reads it
@@ -75,6 +77,7 @@ fn run(command: &Command) -> Result<usize> {
         Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
         Workload::Bodies => bodies::run(&mut ledger, &device, common)?,
         Workload::Breadth => breadth::run(&mut ledger, &device, common)?,
+        Workload::Orders => orders::run(&mut ledger, &device, common)?,
         Workload::Strangers => strangers::run(&mut ledger, &device, common)?,
         Workload::Memory(work) => memory::run(&mut ledger, &device, common, *work)?,
         Workload::Peaks { .. } => {}
