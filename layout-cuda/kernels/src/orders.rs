@@ -100,7 +100,7 @@ const THREADS: usize = 512;
 /// `values[.., r]` and `indices[.., r]`: the element number `r` in the order of each row of `x`, and where it is in the row. Their last
 /// extent is `k`, at most that of `x`. Asynchronous.
 ///
-/// For `k` up to 1024 a row is read once; rows in the opposite order take several times as long. Beyond that the row is sorted.
+/// For `k` up to 1024 a row is read once; how little of it is sorted depends on the values. Beyond that the row is sorted.
 ///
 /// # Errors
 /// A `k` above the row, extents that disagree, modes before the last that are not one without gaps, rows of 2³⁰ elements or more, a device

@@ -6,9 +6,9 @@
 //! radix:  counts of every digit of a row, then for each digit: rank in the warp, in the tile, and before the tile by look-back
 //! ```
 //!
-//! Of numbers in no order few are before the k-th so far, so that [`top_k`] reads a row once and sorts little of it. A row in the opposite
-//! order is the worst: then every 1024 elements are sorted. In [`radix_pass`] a block waits for blocks of lower numbers, and GPUs start blocks in
-//! the order of their numbers.
+//! Of numbers in no order few are before the k-th so far, so that [`top_k`] reads a row once and sorts little of it. Chunks come by turns far
+//! apart, so that this holds of rows in order, too; a row may be made for the worst, where every 1024 elements are sorted. In [`radix_pass`] a
+//! block waits for blocks of lower numbers, and GPUs start blocks in the order of their numbers.
 //!
 //! Source: Adinets, Merrill, "Onesweep: a faster least significant digit radix sort for GPUs", 2022.
 
@@ -114,7 +114,12 @@ mod orders {
         let mut counter = shared::<u32>(row_major([1]));
         let mut count: u32 = 0;
         let mut worst = hole;
-        for chunk in first..end {
+        // A prime above their number visits each chunk once.
+        let (number, mut turn) = ((end - first) as u32, 0u32);
+        for visited in first..end {
+            let chunk = (first + turn as usize).min(chunks - 1);
+            turn += 2654435761 % number;
+            turn = if turn >= number { turn - number } else { turn };
             let at = (chunk * CHUNK + thread_idx.x * 8) as isize - before;
             let mut own = [hole; 8];
             if at >= 0 && at + 8 <= N as isize {
@@ -130,7 +135,7 @@ mod orders {
                     }
                 }
             }
-            if chunk == first {
+            if visited == first {
                 for i in unroll(0..8) {
                     held[[i * THREADS + thread_idx.x]] = own[i];
                 }
@@ -146,7 +151,7 @@ mod orders {
                 barrier();
             }
             // After the first, where the next might not find room, and at the end.
-            if chunk == first || count as usize > SIZE - CHUNK || chunk + 1 == end {
+            if visited == first || count as usize > SIZE - CHUNK || visited + 1 == end {
                 let bits = (32 - (count - 1).leading_zeros()).max(3);
                 let mut rest = count + thread_idx.x as u32;
                 while rest < 1 << bits {
