@@ -12,7 +12,9 @@ use super::turns::{ROUND_MS, by_turns};
 use super::{Result, parallel};
 use clap::Args;
 use layout_cuda::{Device, E4m3, Element, Stream, Tensor, bf16, roofline};
-use layout_kernels::product::{Epilogue, Options as How, Workspace, multiply, multiply_then};
+use layout_kernels::product::{
+    Epilogue, Kernel, Machine, Options as How, Workspace, multiply, multiply_then_by,
+};
 
 /// The options of `epilogues`.
 #[derive(Args)]
@@ -20,6 +22,9 @@ pub struct Options {
     /// Only the cases whose name has this in it
     #[arg(long)]
     only: Option<String>,
+    /// By `mma.sync` alone, as a card without Hopper's units runs it
+    #[arg(long)]
+    warps: bool,
     /// Waits for `time` and `next` on the standard input
     #[arg(long)]
     turns: bool,
@@ -77,13 +82,14 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Opti
     if !options.turns {
         ledger.head("GFLOPS/s");
     }
+    let kernel = if options.warps { Kernel::GemmMma } else { Kernel::with_epilogues(Machine::of(device)) };
     for side in sides {
         for (name, kind) in KINDS {
-            let name = format!("{name} {side}");
+            let name = format!("{name} {side}{}", if options.warps { ", mma.sync" } else { "" });
             if options.only.as_ref().is_none_or(|part| name.contains(part)) {
                 match kind {
-                    Kind::Int8 => int8(ledger, device, common, (&name, *side, options.turns))?,
-                    _ => floats(ledger, device, common, (&name, kind, *side, options.turns))?,
+                    Kind::Int8 => int8(ledger, device, common, kernel, (&name, *side, options.turns))?,
+                    _ => floats(ledger, device, common, kernel, (&name, kind, *side, options.turns))?,
                 }
             }
         }
@@ -125,6 +131,7 @@ fn floats(
     ledger: &mut Ledger,
     device: &Device,
     common: &Common,
+    kernel: Kernel,
     (name, kind, side, turns): (&str, Kind, usize, bool),
 ) -> Result<()> {
     let rows = [side, 1];
@@ -155,7 +162,7 @@ fn floats(
         let mut workspace = Workspace::default();
         let mut launch = |c: &mut Tensor<E4m3, 2>| {
             let epilogue = Epilogue::<f32>::Scaled(0.25);
-            multiply_then(&stream, epilogue, &mut workspace, &a.on_device, &b.on_device, c)
+            multiply_then_by(kernel, &stream, epilogue, &mut workspace, &a.on_device, &b.on_device, c)
         };
         launch(&mut c)?;
         let host = c.download()?;
@@ -175,12 +182,15 @@ fn floats(
     let mut launch = |c: &mut Tensor<bf16, 2>| {
         let (a, b) = (&a.on_device, &b.on_device);
         let epilogue = match kind {
+            Kind::Plain if kernel == Kernel::GemmMma => {
+                return multiply(&stream, kernel, &mut workspace, a, b, c);
+            }
             Kind::Plain => return multiply(&stream, How::default(), &mut workspace, a, b, c),
             Kind::BiasGelu => Epilogue::BiasGelu(&bias),
             Kind::Plus => Epilogue::Plus(&d.on_device, 1.0),
             _ => Epilogue::SiluTimes(&d.on_device),
         };
-        multiply_then(&stream, epilogue, &mut workspace, a, b, c)
+        multiply_then_by(kernel, &stream, epilogue, &mut workspace, a, b, c)
     };
     launch(&mut c)?;
     let host = c.download()?;
@@ -193,6 +203,7 @@ fn int8(
     ledger: &mut Ledger,
     device: &Device,
     common: &Common,
+    kernel: Kernel,
     (name, side, turns): (&str, usize, bool),
 ) -> Result<()> {
     let round = |x: f32| (x * 127.0).round() as i8;
@@ -206,7 +217,7 @@ fn int8(
     let mut workspace = Workspace::default();
     let mut launch = |c: &mut Tensor<bf16, 2>| {
         let scales = Epilogue::ScaledBoth(&rows, &columns);
-        multiply_then(&stream, scales, &mut workspace, &a.on_device, &b.on_device, c)
+        multiply_then_by(kernel, &stream, scales, &mut workspace, &a.on_device, &b.on_device, c)
     };
     launch(&mut c)?;
     let host = c.download()?;

@@ -28,6 +28,9 @@ pub struct Options {
     /// Another parameter set to time beside the kernel's own, as `BN=128,STAGES=6`; several times for several
     #[arg(long, value_name = "NAME=VALUE,..")]
     set: Vec<String>,
+    /// By `mma.sync` alone, as a card without Hopper's units runs it
+    #[arg(long)]
+    warps: bool,
     /// Rounds of two seconds a candidate, at the power that the device can hold
     #[arg(long)]
     sustained: bool,
@@ -152,7 +155,7 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Opti
             };
             if known && options.a.is_none_or(|only| only == a) && options.b.is_none_or(|only| only == b) {
                 let work = Work { device, common, workload, shape, orders, length };
-                measure(ledger, &work, dtype, &options.set)?;
+                measure(ledger, &work, dtype, options)?;
             }
         }
     }
@@ -160,7 +163,7 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Opti
 }
 
 /// One product.
-fn measure(ledger: &mut Ledger, work: &Work<'_>, dtype: Dtype, sets: &[String]) -> Result<()> {
+fn measure(ledger: &mut Ledger, work: &Work<'_>, dtype: Dtype, options: &Options) -> Result<()> {
     // Which layouts a record is about, where the kernel's name does not say it.
     let suffix = match (dtype, work.orders) {
         (Dtype::Bf16, [Order::Rows, Order::Columns]) => ", B by columns",
@@ -168,9 +171,12 @@ fn measure(ledger: &mut Ledger, work: &Work<'_>, dtype: Dtype, sets: &[String]) 
         (Dtype::Bf16, [Order::Columns, Order::Columns]) => ", A and B by columns",
         _ => "",
     };
-    let (name, kernel, settable) = dtype.way(work.orders[1]);
+    let (name, kernel, settable) = match (options.warps, dtype) {
+        (true, Dtype::Bf16 | Dtype::E4m3) => ("gemm_mma", Some(Kernel::GemmMma), &[Kernel::GemmMma][..]),
+        _ => dtype.way(work.orders[1]),
+    };
     let mut ours = vec![Ours { name: format!("{name}{suffix}"), dtype: dtype.name(), kernel, set: None }];
-    ours.extend(Ours::those_that_can(settable, dtype.name(), sets));
+    ours.extend(Ours::those_that_can(settable, dtype.name(), &options.set));
     let peers = dtype.peers();
     match dtype {
         Dtype::Bf16 => Bench::<bf16, bf16>::new(work, "bf16", bf16::from_f32)?.run(ledger, &peers, &ours),

@@ -98,7 +98,8 @@ pub(in super::super) fn matrices() -> Vec<String> {
     let doubles = [vec![fixed(4)], doubles().to_vec(), vec![fixed(5)]].concat();
     let bytes = [("signed char", "s8"), ("unsigned char", "u8")];
     let bytes = bytes.map(|(ty, name)| fill(paragraph(MMA, 9), &[("type", ty), ("name", name)]));
-    [single, vec![fixed(8)], integers.to_vec(), bytes.to_vec(), doubles, loads.to_vec(), scaled().to_vec()].concat()
+    [single, vec![fixed(8)], integers.to_vec(), bytes.to_vec(), doubles, loads.to_vec(), scaled().to_vec()]
+        .concat()
 }
 
 /// The products with block scales.
