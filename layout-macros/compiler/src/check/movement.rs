@@ -50,7 +50,7 @@ impl Lower {
                 self.store_fragments(*core, destination, source, origin, out)
             }
             TileOperation::Mma { core, accumulator, left, right, scales } => {
-                self.mma(*core, accumulator, [left, right], scales.as_ref(), origin, out)
+                self.mma(*core, accumulator, [left, right], scales.as_deref(), origin, out)
             }
             TileOperation::OuterProduct { accumulator, left, right } => {
                 self.outer_product(accumulator, left, right, origin, out)

@@ -95,7 +95,7 @@ impl Evaluator<'_> {
                 );
             }
             0 => None,
-            _ => Some(self.scales(core, [rows, columns, steps], values, name, origin)?),
+            _ => Some(Box::new(self.scales(core, [rows, columns, steps], values, name, origin)?)),
         };
         let operation = TileOperation::Mma { core, accumulator, left, right, scales };
         self.effect(origin, StatementKind::Operation(operation))

@@ -72,7 +72,7 @@ pub(crate) enum TileOperation {
         /// B.
         right: View,
         /// The scales of A and of B, four blocks of K a register.
-        scales: Option<[View; 2]>,
+        scales: Option<Box<[View; 2]>>,
     },
     /// `accumulator[i, j] += left[i] * right[j]`, by each thread.
     OuterProduct {
