@@ -2,8 +2,9 @@
 //!
 //! Law: what is asked for is checked before the weights are loaded, as far as it can be.
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use layout_cuda::{Device, bf16};
+use layout_kernels::quantized::Format;
 use layout_kernels::random::Sampling;
 use layout_llama::{Config, Engine, Result, Room, SPARE, Weights};
 use std::path::PathBuf;
@@ -18,6 +19,9 @@ struct Arguments {
     /// Weights at random: of the folder's configuration, or of one of 1.5e9 parameters
     #[arg(long)]
     random: bool,
+    /// What layers' products are rounded to as they are loaded
+    #[arg(long, value_enum, default_value_t = Bits::Bf16)]
+    weights: Bits,
     /// A prompt of token ids, by commas; may be given again
     #[arg(long)]
     ids: Vec<String>,
@@ -49,6 +53,17 @@ struct Arguments {
     /// Writes the first prompt's logits, a row each token, as float32
     #[arg(long, value_name = "FILE.npy")]
     dump_logits: Option<PathBuf>,
+}
+
+/// A type of weights.
+#[derive(Clone, Copy, ValueEnum)]
+enum Bits {
+    /// As they are, or rounded to bf16
+    Bf16,
+    /// 8 bits, a scale and a zero for 128
+    Int8,
+    /// 4 bits, a scale and a zero for 128
+    Int4,
 }
 
 fn main() {
@@ -98,7 +113,12 @@ fn run(arguments: &Arguments) -> Result<()> {
     let room = Room { slots, pages, context, chunk, drawn };
     let stream = Device::best().stream();
     eprintln!("{}", stream.device().describe());
-    let weights = Weights::new(&config, &stream, folder.filter(|_| !arguments.random))?;
+    let format = match arguments.weights {
+        Bits::Bf16 => None,
+        Bits::Int8 => Some(Format::INT8),
+        Bits::Int4 => Some(Format::INT4),
+    };
+    let weights = Weights::new(&config, &stream, folder.filter(|_| !arguments.random), format)?;
     let mut engine = Engine::new(&stream, config, weights, room)?;
     if let (Some(path), Some(prompt)) = (&arguments.dump_logits, prompts.first()) {
         let logits: Vec<f32> = engine.logits(prompt.clone())?.into_iter().map(bf16::to_f32).collect();

@@ -9,7 +9,7 @@
 //! same launches with the same shapes each time, so that one graph is every step.
 
 use crate::kernels::{add_norm, append, argmax, embed_norm, gathered, swiglu};
-use crate::weights::{Layer, Weights};
+use crate::weights::{Layer, Matrix, Weights};
 use crate::{Config, Room};
 use layout_cuda::{LaunchConfig, ParamSet, ParamValue, Result, Stream};
 use layout_cuda::{Tensor, TensorArg, TensorArgMut, TensorView, bf16};
@@ -17,7 +17,7 @@ use layout_kernels::attention::{Attention, Mask};
 use layout_kernels::decode::{self, Decoding};
 use layout_kernels::product::{Options, Workspace, multiply};
 use layout_kernels::random::{Sampling, sample};
-use layout_kernels::set;
+use layout_kernels::{quantized, set};
 
 /// The length of a slot without a sequence: far below zero, however often a step counts it up.
 pub(crate) const IDLE: i32 = i32::MIN / 2;
@@ -28,6 +28,9 @@ pub(crate) type Watch<'w> = dyn FnMut(&'static str, &mut dyn FnMut() -> Result<(
 /// Tokens, a slot, and the first of the places that they are.
 type Fill<'a> = (&'a Tensor<u32, 1>, [usize; 2]);
 
+/// Memory of products: of whole matrices, of quantised ones.
+type Products = (Workspace<bf16, bf16>, quantized::Workspace<bf16>);
+
 /// Memory of a pass over so many rows.
 struct Rows {
     /// What layers add to, the same normed, and what is to be added.
@@ -37,7 +40,7 @@ struct Rows {
     logs: Tensor<f32, 1>,
     /// The gate and what it gates; both as one.
     inner: [Tensor<bf16, 2>; 2],
-    products: Workspace<bf16, bf16>,
+    products: Products,
     parts: decode::Workspace,
 }
 
@@ -48,7 +51,7 @@ impl Rows {
         let hidden = [of(hidden)?, of(hidden)?, of(hidden)?];
         let heads = [of((heads + 2 * groups) * depth)?, of(heads * depth)?];
         let (inner, logs) = ([of(2 * inner)?, of(inner)?], stream.zeros([rows * config.heads[0]])?);
-        Ok(Rows { hidden, heads, inner, logs, products: Workspace::default(), parts: Default::default() })
+        Ok(Rows { hidden, heads, inner, logs, products: Products::default(), parts: Default::default() })
     }
 }
 
@@ -156,7 +159,7 @@ impl Model {
     pub fn step(&mut self, stream: &Stream, watch: &mut Watch<'_>) -> Result<()> {
         self.forward(stream, None, watch)?;
         let Model { weights, few: Rows { hidden: [_, h, _], products, .. }, logits, .. } = self;
-        watch("product: head", &mut || product(stream, products, h, weights.head(), logits))?;
+        watch("product: head", &mut || whole(stream, &mut products.0, h, weights.head(), logits))?;
         watch("token", &mut || pick(stream, self.sampling, &self.logits, &self.numbers, &mut self.tokens))
     }
 
@@ -175,7 +178,7 @@ impl Model {
         let [rows, hidden] = h.shape();
         let mut logits = stream.zeros([rows - first, self.config.vocabulary])?;
         let h = h.part(first * hidden, [rows - first, hidden], [hidden, 1])?;
-        product(stream, &mut Workspace::default(), &h, self.weights.head(), &mut logits)?;
+        whole(stream, &mut Workspace::default(), &h, self.weights.head(), &mut logits)?;
         Ok(logits)
     }
 
@@ -211,6 +214,20 @@ fn halves<const R: usize>(
 
 /// `y = x wᵀ`, in float32, rounded once. From the second call with the same shapes on nothing is allocated.
 fn product(
+    stream: &Stream,
+    memory: &mut Products,
+    x: &Tensor<bf16, 2>,
+    w: &Matrix,
+    y: &mut Tensor<bf16, 2>,
+) -> Result<()> {
+    match w {
+        Matrix::Whole(w) => whole(stream, &mut memory.0, x, w, y),
+        Matrix::Quantized(w) => quantized::multiply(stream, &mut memory.1, x, w, y),
+    }
+}
+
+/// The same of a whole matrix.
+fn whole(
     stream: &Stream,
     memory: &mut Workspace<bf16, bf16>,
     x: &impl TensorArg<bf16, 2>,

@@ -9,10 +9,19 @@ use layout_files::Safetensors;
 use layout_files::progress::{Progress, bar};
 use layout_kernels::Real;
 use layout_kernels::elementwise::{Unary, unary};
+use layout_kernels::quantized::{Format, QuantizedMatrix};
 use layout_kernels::random::{Source, normal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
+
+/// What a product takes, K x N.
+pub(crate) enum Matrix {
+    /// A row for each output.
+    Whole(Tensor<bf16, 2>),
+    /// Of 4 or 8 bits an element.
+    Quantized(QuantizedMatrix),
+}
 
 /// A layer's. Matrices are as PyTorch has them: a row for each output.
 pub(crate) struct Layer {
@@ -21,7 +30,7 @@ pub(crate) struct Layer {
     /// Of Q, K and V; zeros where there is none.
     pub bias: Tensor<bf16, 1>,
     /// Q, K and V; out of attention; the gate and what it gates; down.
-    pub products: [Tensor<bf16, 2>; 4],
+    pub products: [Matrix; 4],
 }
 
 /// A model's.
@@ -37,8 +46,14 @@ pub struct Weights {
 
 impl Weights {
     /// Of `model.safetensors`, or of the files that `model.safetensors.index.json` names, in a folder; without one
-    /// normal numbers of a deviation of 0.02, and norms of 1.
-    pub fn new(config: &Config, stream: &Stream, folder: Option<&Path>) -> Result<Weights> {
+    /// normal numbers of a deviation of 0.02, and norms of 1. With a format the products of layers are rounded to it
+    /// as they are loaded; the table and the last product are not.
+    pub fn new(
+        config: &Config,
+        stream: &Stream,
+        folder: Option<&Path>,
+        format: Option<Format>,
+    ) -> Result<Weights> {
         let Config { hidden, inner, depth, heads: [heads, groups], vocabulary, .. } = *config;
         let (mut origin, mut bar) = (Origin::open(stream, folder)?, bar("weights", 1 << 26));
         let table = origin.tensor("*.weight", [vocabulary, hidden], &[("model.embed_tokens", vocabulary)])?;
@@ -54,10 +69,10 @@ impl Weights {
                 ],
                 bias: origin.tensor(&bias, [q + 2 * kv], if config.biased { &qkv } else { &[] })?,
                 products: [
-                    origin.tensor(&at, [q + 2 * kv, hidden], &qkv)?,
-                    origin.tensor(&at, [hidden, q], &[("self_attn.o_proj", hidden)])?,
-                    origin.tensor(&at, [2 * inner, hidden], &gates)?,
-                    origin.tensor(&at, [hidden, inner], &[("mlp.down_proj", hidden)])?,
+                    origin.matrix(&at, [q + 2 * kv, hidden], &qkv, format)?,
+                    origin.matrix(&at, [hidden, q], &[("self_attn.o_proj", hidden)], format)?,
+                    origin.matrix(&at, [2 * inner, hidden], &gates, format)?,
+                    origin.matrix(&at, [hidden, inner], &[("mlp.down_proj", hidden)], format)?,
                 ],
             });
             bar.moved(origin.bytes * (layer as u64 + 1) / config.layers as u64, origin.bytes);
@@ -76,7 +91,11 @@ impl Weights {
     /// Bytes that a step of few tokens reads: all but the table, of which it takes a row a token.
     pub(crate) fn bytes(&self) -> usize {
         let products = self.layers.iter().flat_map(|layer| &layer.products);
-        2 * (products.map(Tensor::len).sum::<usize>() + self.head().len())
+        let bytes = |matrix: &Matrix| match matrix {
+            Matrix::Whole(matrix) => 2 * matrix.len(),
+            Matrix::Quantized(matrix) => matrix.bytes(),
+        };
+        products.map(bytes).sum::<usize>() + 2 * self.head().len()
     }
 }
 
@@ -142,6 +161,20 @@ impl<'a> Origin<'a> {
             }
         }
         Ok(tensor)
+    }
+
+    /// A product's matrix, rounded where a format is asked for.
+    fn matrix(
+        &mut self,
+        at: &str,
+        shape @ [rows, depth]: [usize; 2],
+        parts: &[(&str, usize)],
+        format: Option<Format>,
+    ) -> Result<Matrix> {
+        let whole = self.tensor(at, shape, parts)?;
+        let Some(format) = format else { return Ok(Matrix::Whole(whole)) };
+        let columns = whole.part(0, [depth, rows], [1, depth])?;
+        Ok(Matrix::Quantized(QuantizedMatrix::round(self.stream, format, &columns)?))
     }
 
     /// A tensor of the files, into the place of its elements.

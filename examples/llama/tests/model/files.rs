@@ -28,7 +28,8 @@ impl Drop for Folder {
 /// What reading a folder says.
 fn read(folder: &Folder) -> Result<Weights, String> {
     let config = Config::new(Some(&folder.0)).map_err(|error| error.to_string())?;
-    Weights::new(&config, &Device::simulator().stream(), Some(&folder.0)).map_err(|error| error.to_string())
+    Weights::new(&config, &Device::simulator().stream(), Some(&folder.0), None)
+        .map_err(|error| error.to_string())
 }
 
 /// The error of a configuration with other keys, without the file's path.
