@@ -9,6 +9,7 @@ use super::race::Length;
 use clap::{Args, ValueEnum};
 use layout_cuda::{Device, E4m3, bf16};
 use layout_kernels::product::{Kernel, Precision};
+use layout_kernels::quantized::Format;
 
 /// The options of `gemm`.
 #[derive(Args)]
@@ -49,6 +50,10 @@ enum Dtype {
     F32,
     /// float64
     F64,
+    /// bfloat16 by weights of 4 bits, beside the same product in bfloat16
+    Int4,
+    /// The same by weights of 8 bits
+    Int8,
 }
 
 const ODD: [usize; 3] = [4095, 4097, 4093];
@@ -69,7 +74,8 @@ const FEW: [[usize; 3]; 11] = [
 const SMALL: [[usize; 3]; 2] = [[256, 512, 256], [200, 264, 328]];
 
 impl Dtype {
-    const ALL: [Dtype; 5] = [Dtype::Bf16, Dtype::Tf32, Dtype::E4m3, Dtype::F32, Dtype::F64];
+    const ALL: [Dtype; 7] =
+        [Dtype::Bf16, Dtype::Tf32, Dtype::E4m3, Dtype::F32, Dtype::F64, Dtype::Int4, Dtype::Int8];
 
     const fn name(self) -> &'static str {
         match self {
@@ -78,6 +84,8 @@ impl Dtype {
             Dtype::E4m3 => "e4m3",
             Dtype::F32 => "f32",
             Dtype::F64 => "f64",
+            Dtype::Int4 => "int4",
+            Dtype::Int8 => "int8",
         }
     }
 
@@ -90,6 +98,10 @@ impl Dtype {
             Dtype::Tf32 => vec![[4096; 3], [8192; 3], ODD],
             Dtype::E4m3 => vec![[4096; 3], [8192; 3]],
             Dtype::F32 => vec![[2048; 3], [4096; 3], [8192; 3]],
+            Dtype::Int4 | Dtype::Int8 => {
+                let of = |m| [[m, 32768, 8192], [m, 2048, 2048], [m, 8192, 2048], [m, 2048, 8192]];
+                [1, 16, 64].into_iter().flat_map(of).collect()
+            }
             Dtype::F64 => vec![[2048; 3], [4096, 4096, 2048], [4096; 3], [8192; 3], ODD],
         }
     }
@@ -107,13 +119,16 @@ impl Dtype {
                 ("gemm_by_columns", Some(Kernel::Gemm), &[Kernel::Gemm])
             }
             (Dtype::F64, _) => ("dgemm", None, &[Kernel::Dgemm]),
+            (Dtype::Int4 | Dtype::Int8, _) => ("matmul_quantized", None, &[]),
             (Dtype::F32, _) => ("sgemm_fed", Some(Kernel::SgemmFed), &[Kernel::SgemmFed]),
         }
     }
 
     fn peers(self) -> Vec<(Peer, &'static str)> {
         match self {
-            Dtype::Bf16 => vec![(Peer::Cublas(Compute::F32), "bf16"), (Peer::CublasLt, "bf16")],
+            Dtype::Bf16 | Dtype::Int4 | Dtype::Int8 => {
+                vec![(Peer::Cublas(Compute::F32), "bf16"), (Peer::CublasLt, "bf16")]
+            }
             Dtype::Tf32 => vec![cublas(Precision::Tf32), (Peer::CublasLt, "tf32")],
             Dtype::E4m3 => vec![(Peer::CublasLt, "e4m3")],
             Dtype::F32 => vec![cublas(Precision::Float32)],
@@ -152,6 +167,7 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Opti
                 Dtype::Bf16 => !FEW.contains(&shape) || orders == [Order::Rows, Order::Columns],
                 Dtype::Tf32 | Dtype::E4m3 => a == Order::Rows,
                 Dtype::F32 | Dtype::F64 => orders == [Order::Rows; 2],
+                Dtype::Int4 | Dtype::Int8 => orders == [Order::Rows, Order::Columns],
             };
             if known && options.a.is_none_or(|only| only == a) && options.b.is_none_or(|only| only == b) {
                 let work = Work { device, common, workload, shape, orders, length };
@@ -180,6 +196,16 @@ fn measure(ledger: &mut Ledger, work: &Work<'_>, dtype: Dtype, options: &Options
     let peers = dtype.peers();
     match dtype {
         Dtype::Bf16 => Bench::<bf16, bf16>::new(work, "bf16", bf16::from_f32)?.run(ledger, &peers, &ours),
+        // Numbers that 4 and 8 bits have.
+        Dtype::Int4 | Dtype::Int8 => {
+            let (format, round): (_, fn(f32) -> bf16) = match dtype {
+                Dtype::Int4 => (Format::INT4, |value| bf16::from_f32((value * 8.0).floor() / 8.0)),
+                _ => (Format::INT8, |value| bf16::from_f32((value * 128.0).floor() / 128.0)),
+            };
+            let bench = Bench::<bf16, bf16>::new(work, dtype.name(), round)?;
+            let own = bench.quantized(format!("{name} {}", dtype.name()), format)?;
+            bench.run_beside(ledger, &peers, &[], vec![own])
+        }
         // A third of a float32 has no end: products are rounded.
         Dtype::F64 => {
             Bench::<f64, f64>::new(work, "f64", |value| f64::from(value) / 3.0)?.run(ledger, &peers, &ours)

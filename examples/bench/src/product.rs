@@ -13,6 +13,7 @@ use super::truth::{Bound, Host, Truth, Verdict};
 use layout_cuda::roofline;
 use layout_cuda::{Device, Element, LaunchConfig, ParamSet, ParamValue, Tensor};
 use layout_kernels::product::{Kernel, Options, Precision, Workspace, multiply};
+use layout_kernels::quantized::{self, Bits, Format, QuantizedMatrix};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::cell::{Cell, RefCell};
 
@@ -213,22 +214,38 @@ impl<'a, T: Element, U: Element> Bench<'a, T, U> {
     /// # Errors
     /// A failing call of one of ours with its own parameters; other candidates may refuse the product.
     pub fn run(&self, ledger: &mut Ledger, peers: &[(Peer, &'static str)], ours: &[Ours]) -> Result<()> {
+        self.run_beside(ledger, peers, ours, Vec::new())
+    }
+
+    /// The same, and candidates that read other bytes than A and B have, with the bytes that they read and write.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub fn run_beside<'s>(
+        &'s self,
+        ledger: &mut Ledger,
+        peers: &[(Peer, &'static str)],
+        ours: &'s [Ours],
+        more: Vec<(Candidate<'s>, f64)>,
+    ) -> Result<()> {
         let Work { device, common, shape: [rows, ..], .. } = *self.work;
         let mut candidates = Vec::new();
         for (peer, dtype) in peers.iter().filter(|_| !device.is_simulator()) {
             match self.peer(*peer, dtype) {
-                Ok(candidate) => candidates.push((candidate, *dtype, true, true)),
+                Ok(candidate) => candidates.push((candidate, *dtype, true, true, None)),
                 Err(error) => println!("{dtype}: no peer: {error}"),
             }
         }
         // The host's function takes every shape; a single kernel's parameters, or a library, may refuse one.
-        candidates.extend(ours.iter().map(|ours| (self.ours(ours), ours.dtype, false, ours.set.is_some())));
+        candidates
+            .extend(ours.iter().map(|ours| (self.ours(ours), ours.dtype, false, ours.set.is_some(), None)));
+        candidates.extend(more.into_iter().map(|(own, bytes)| (own, "bf16", false, false, Some(bytes))));
         let (mut checked, mut facts) = (Vec::new(), Vec::new());
-        for (mut candidate, dtype, is_peer, may_refuse) in candidates {
+        for (mut candidate, dtype, is_peer, may_refuse, bytes) in candidates {
             self.c.borrow_mut().poison()?;
             match (candidate.call)() {
                 Ok(()) => {
-                    facts.push((dtype, is_peer, self.judge(&self.c.borrow().download()?, dtype)));
+                    facts.push((dtype, is_peer, self.judge(&self.c.borrow().download()?, dtype), bytes));
                     checked.push(candidate);
                 }
                 Err(error) if may_refuse => println!("{}: refused: {error}", candidate.name),
@@ -240,15 +257,18 @@ impl<'a, T: Element, U: Element> Bench<'a, T, U> {
         ledger.head("GFLOPS/s");
         let place = if device.is_simulator() { "simulator" } else { "gpu" };
         let mut steps: Option<[f64; 2]> = None;
-        for ((candidate, (dtype, is_peer, verdict)), launches) in checked.iter().zip(&facts).zip(launches) {
+        for ((candidate, (dtype, is_peer, verdict, bytes)), launches) in
+            checked.iter().zip(&facts).zip(launches)
+        {
             let ms = candidate.ms();
             let row = (if *is_peer { "" } else { place }, candidate.name.clone(), *dtype);
             let mut record = self.record(row, (rows, ms, launches * candidate.times.len()), *verdict);
-            let peer = checked.iter().zip(&facts).find(|(_, (known, peer, _))| *peer && known == dtype);
+            let peer = checked.iter().zip(&facts).find(|(_, (known, peer, ..))| *peer && known == dtype);
             record.peer = peer
                 .map(|(peer, _)| (peer.name.clone(), peer.ms()))
                 .filter(|(name, _)| *name != candidate.name);
             record.spread = candidate.spread();
+            record.work.bytes = bytes.unwrap_or(record.work.bytes);
             if !is_peer {
                 record.steps = steps;
                 steps = Some([steps.map_or(ms, |[first, _]| first), ms]);
@@ -291,6 +311,37 @@ impl<'a, T: Element, U: Element> Bench<'a, T, U> {
             let options = Options { kernel: ours.kernel, precision, config };
             multiply(&stream, options, &mut workspace, a, b, &mut *self.c.borrow_mut())
         })
+    }
+}
+
+impl<T: Element> Bench<'_, T, T> {
+    /// A product by a quantised matrix of the numbers of B, by columns, from -1 on; with the bytes that it reads and writes.
+    ///
+    /// # Errors
+    /// A device without memory.
+    pub fn quantized<'s>(&'s self, name: String, format: Format) -> Result<(Candidate<'s>, f64)> {
+        let Work { device, common, shape: [m, n, k], .. } = *self.work;
+        let stream = device.stream();
+        let levels = if format.bits == Bits::Four { 8.0 } else { 128.0 };
+        let number =
+            |at: usize| (self.host[1][at % n * k + at / n].constant().as_f64() * levels + levels) as u8;
+        let q: Vec<u8> = (0..k * n).map(number).collect();
+        let (scales, zeros) = (vec![1.0 / levels as f32; n], vec![levels as u8; n]);
+        let of = || QuantizedMatrix::new(&stream, format, [k, n], &q, &scales, &zeros);
+        let mut matrices = vec![of()?];
+        let bytes = matrices[0].bytes();
+        for _ in 1..common.copies(device, bytes) {
+            matrices.push(of()?);
+        }
+        let (mut workspace, mut at) = (quantized::Workspace::default(), 0);
+        let call = move || {
+            at = (at + 1) % matrices.len();
+            let (a, _) = self.next();
+            let c = &mut *self.c.borrow_mut();
+            quantized::multiply(&stream, &mut workspace, a, &matrices[at], c)
+        };
+        let moved = (m * k * size_of::<T>() + m * n * size_of::<T>()) as f64;
+        Ok((Candidate::new(name, call), bytes as f64 + moved))
     }
 }
 
