@@ -23,6 +23,7 @@ mod movement;
 mod orders;
 mod pitch;
 mod puzzles;
+mod quantized;
 mod reduce;
 mod scaled;
 mod sharing;
