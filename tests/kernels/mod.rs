@@ -27,6 +27,7 @@ mod quantized;
 mod reduce;
 mod scaled;
 mod sharing;
+mod sorting;
 mod stencil;
 pub mod strangers;
 mod together;
@@ -68,6 +69,7 @@ pub fn cases() -> Vec<Case> {
         scaled::cases(),
         pitch::cases(),
         sharing::cases(),
+        sorting::cases(),
         adding::cases(),
         together::cases(),
         puzzles::cases(),

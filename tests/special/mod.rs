@@ -17,6 +17,7 @@ mod products;
 mod puzzles;
 mod reductions;
 mod rows;
+mod sorting;
 mod windows;
 
 use bench::Bench;
@@ -105,6 +106,7 @@ fn entries() -> Vec<Entry> {
         block_scale::entries(),
         breadth::entries(),
         rows::entries(),
+        sorting::entries(),
         products::entries(),
         reductions::entries(),
         puzzles::entries(),
