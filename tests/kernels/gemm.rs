@@ -70,8 +70,8 @@ pub fn cases() -> Vec<Case> {
         Case::new(&gemm_mma::DEFINITION, BYTE_SIZES.to_vec(), |run| {
             by(
                 run,
-                |value| value as i8,
-                |value| value as i32,
+                |value| (4.0 * value) as i8,
+                |value| (16.0 * value) as i32,
                 anywhere,
                 |a, b, c| gemm_mma::launch_with(run.config(), &run.stream(), a, b, c),
             )

@@ -14,7 +14,7 @@ use layout_examples::kernels::{
 use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
 use layout_kernels::kernels::gemm_mma::{gemm_mma, gemm_mma_then};
 use layout_kernels::kernels::*;
-use layout_kernels::product::{Epilogue, Kernel, Workspace, multiply_then_by};
+use layout_kernels::product::{Epilogue, Kernel, Workspace, multiply, multiply_then_by};
 use layout_tests::support::data::Operand;
 use layout_tests::support::special::{Float, Kind, Rows};
 
@@ -344,7 +344,7 @@ fn sixteen_bits() -> Vec<Entry> {
             by::<E4m3, f32>(bench, &own, BYTES)?;
             by::<E4m3, bf16>(bench, &own, BYTES)
         }),
-        Entry::new(&of(&gemm_mma::DEFINITION, &[Elem::Bf16, Elem::F16, Elem::E4m3]), |bench| {
+        Entry::new(&of(&gemm_mma::DEFINITION, &[Elem::Bf16, Elem::F16, Elem::E4m3, Elem::I8]), |bench| {
             fn by<T: Float, U: Float>(bench: &Bench<'_>, units: f64) -> Result<(), Error> {
                 let of = (T::ELEM.bytes() == 1, units);
                 self::units::<T, U>(
@@ -358,7 +358,8 @@ fn sixteen_bits() -> Vec<Entry> {
             by::<bf16, bf16>(bench, UNITS)?;
             by::<f16, f16>(bench, UNITS)?;
             by::<E4m3, f32>(bench, BYTES)?;
-            by::<E4m3, bf16>(bench, BYTES)
+            by::<E4m3, bf16>(bench, BYTES)?;
+            whole_sums(bench)
         }),
         Entry::new(&of(&few_rows::DEFINITION, &halves), |bench| {
             units::<bf16, bf16>(
@@ -503,6 +504,21 @@ fn narrower(bench: &Bench<'_>, kernel: Kernel) -> Result<(), Error> {
         rounded::<E4m3>(Want::sum(terms, UNITS))
     });
     bench.check("scaled to e4m3", &c.download()?, wanted, |at| Rows::<bf16>::name(at / n));
+    Ok(())
+}
+
+/// Products of the extremes of `i8` are exact.
+fn whole_sums(bench: &Bench<'_>) -> Result<(), Error> {
+    let [m, n, k] = [9, 23, 53];
+    let a: Vec<i8> = (0..m * k).map(|at| [-128, 127, 0, -1, 1][at % 5]).collect();
+    let b: Vec<i8> = (0..k * n).map(|at| [-128, -128, 127][at % 3]).collect();
+    let (on_a, on_b) = (bench.device.upload(&a, [m, k])?, bench.device.upload(&b, [k, n])?);
+    let mut c = bench.device.upload(&vec![-1i32; m * n], [m, n])?;
+    multiply(&bench.stream(), Kernel::GemmMma, &mut Workspace::default(), &on_a, &on_b, &mut c)?;
+    let sum = |at: usize| (0..k).map(|l| i32::from(a[at / n * k + l]) * i32::from(b[l * n + at % n])).sum();
+    let wanted: Vec<i32> = (0..m * n).map(sum).collect();
+    let found = c.download()?;
+    bench.check_that(found == wanted, || format!("i8 by gemm_mma: {found:?}, not {wanted:?}"));
     Ok(())
 }
 

@@ -411,7 +411,16 @@ impl Planner<'_> {
         let changes: Vec<_> =
             modes.into_iter().chain([turing]).chain(numbers(self.tiles_of_warps())).collect();
         let Product { a, b, .. } = self.product;
-        let part = Part { depth: [deep, deep], ..self.whole(Kernel::GemmMma, &changes) };
+        // The set follows from the types and these: what the attribute lists has Ampere's instructions.
+        let sums = if self.product.operand == Elem::I8 { Elem::I32 } else { Elem::F32 };
+        let types = [("T", self.product.operand), ("U", self.product.result), ("S", sums)];
+        let types = types.map(|(name, elem)| (name, ParamValue::Type(elem)));
+        let own = changes
+            .iter()
+            .chain(&types)
+            .fold(ParamSet::default(), |set, (name, value)| set.with(name, *value));
+        let set = if self.asked.is_some() { self.set(Kernel::GemmMma, &changes) } else { Some(own) };
+        let part = Part { depth: [deep, deep], set, ..self.whole(Kernel::GemmMma, &[]) };
         Plan { a: place(a, 1, [m, deep]), b: place(b, 0, [deep, n]), c: Place::Here, parts: vec![part] }
     }
 
