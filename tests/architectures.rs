@@ -59,15 +59,14 @@ fn kernel(arch: Arch, line: &str, product: &str) -> String {
             shapes[0], shapes[1]
         );
         body = body.replace("PRODUCT", &of);
-        if let [_, b, ..] = shapes[..]
-            && let Some((scale, x)) = shapes[2].split_once(' ')
+        if let [a, b, scales, other] = shapes[..]
+            && let Some((scale, x)) = scales.split_once(' ')
         {
             let scaled = format!(
-                "let a = shared::<{elem}>(row_major({})); let b = shared::<{elem}>(row_major({b})); \
-                 let s = shared::<{scale}>(row_major({x})); let t = shared::<{scale}>(row_major({})); \
+                "let a = shared::<{elem}>(row_major({a})); let b = shared::<{elem}>(row_major({b})); \
+                 let s = shared::<{scale}>(row_major({x})); let t = shared::<{scale}>(row_major({other})); \
                  let mut acc = local::<f32>(row_major([1, 4])); acc.fill(0.0); m.mma_scaled(&mut acc, &m.load_a(&a), \
-                 &m.load_b(&b), &m.load_a_scales(&s), &m.load_b_scales(&t)); y[[i]] = acc[[0, 0]];",
-                shapes[0], shapes[3]
+                 &m.load_b(&b), &m.load_a_scales(&s), &m.load_b_scales(&t)); y[[i]] = acc[[0, 0]];"
             );
             body = body.replace("SCALED", &scaled);
         }

@@ -74,7 +74,7 @@ const ORDERING: [Intrinsic; 23] = [
     Intrinsic::FenceAsyncProxyGlobal,
 ];
 /// The words that touch memory or another thread, beside those and `view[[..]]`.
-const TOUCHING: [Intrinsic; 45] = [
+const TOUCHING: [Intrinsic; 47] = [
     Intrinsic::Fill,
     Intrinsic::CopyFrom,
     Intrinsic::CopyFromAsync,
