@@ -294,6 +294,36 @@ mod orders {
         peers
     }
 
+    // How often the tiles up to `last` have a digit: back to one that has its sum.
+    fn look_back(state: impl Tensor<Elem = u32, Access = Write>, last: usize, digit: usize) -> u32 {
+        let mut before: u32 = 0;
+        let mut back = last;
+        loop {
+            let seen = state.load_relaxed([back, digit]);
+            if seen >= 0x40000000 {
+                before += seen & 0x3fffffff;
+                if seen >= 0x80000000 {
+                    break;
+                }
+                back -= 1;
+            }
+        }
+        before
+    }
+
+    // How many elements of the digit the warp has had, those of lower lanes among them; these and the others are counted.
+    fn rank_in_warp(mut counts: View<u32, Write>, digit: u32) -> u32 {
+        let peers = peers(digit);
+        let before = counts[[warp_id(), digit as usize]];
+        let lower = peers & ((1 << lane_id() as u32) - 1);
+        sync_warp();
+        if lower == 0 {
+            counts[[warp_id(), digit as usize]] = before + peers.count_ones();
+        }
+        sync_warp();
+        before + lower.count_ones()
+    }
+
     /// Each row of `out` is that of `x` by the digit at bit `shift`, elements of one digit in the order of `x`, as far as `out` goes; so is `to`
     /// of `places`, with `PLACES` 2, or of the places in the row, with 1. `counts` are those of the digit, `state` is zero before: for each
     /// tile and digit 0, or how often the tile has it and 2³⁰, or how often the tile and those before it have it and 2³¹.
@@ -350,15 +380,7 @@ mod orders {
         for i in unroll(0..ITEMS) {
             // What is beyond the row is behind all that is in it.
             let digit = select(first + i * 32 < N, digit_of(own[i], flip, shift), 255);
-            let peers = peers(digit);
-            let before = of_warps[[warp_id(), digit as usize]];
-            let lower = peers & ((1 << lane_id() as u32) - 1);
-            ranks[i] = digit << 16 | (before + lower.count_ones());
-            sync_warp();
-            if lower == 0 {
-                of_warps[[warp_id(), digit as usize]] = before + peers.count_ones();
-            }
-            sync_warp();
+            ranks[i] = digit << 16 | rank_in_warp(of_warps, digit);
         }
         barrier();
         let own_digit = thread_idx.x % 256;
@@ -386,19 +408,8 @@ mod orders {
                 of_warps[[warp, own_digit]] = sum;
                 sum += of_warp;
             }
-            // Digit by digit its own thread: the tiles before, back to one that has its sum.
             if tile > 0 {
-                let mut back = row * tiles + tile - 1;
-                loop {
-                    let seen = state.load_relaxed([back, own_digit]);
-                    if seen >= 0x40000000 {
-                        before += seen & 0x3fffffff;
-                        if seen >= 0x80000000 {
-                            break;
-                        }
-                        back -= 1;
-                    }
-                }
+                before += look_back(state, row * tiles + tile - 1, own_digit);
             }
             state.store_relaxed([row * tiles + tile, own_digit], (before + count) | 0x80000000);
             starts[[own_digit]] = before - start;
