@@ -37,8 +37,8 @@ pub fn matmul<T: Element, U: Element>(
     multiply(stream, Options::default(), &mut Workspace::default(), a, b, c)
 }
 
-/// `c = a b` of `bf16` or `f16`, where B has 4 or 8 bits an element, a scale and a zero for each group of `k` of a column: at the speed at
-/// which B is read up to 64 rows. A and C are by rows. Sums are float32, rounded once. Asynchronous.
+/// `c = a b` of `bf16` or `f16`, where B has 4 or 8 bits an element, a scale and a zero for each group of `k` of a column; up to
+/// 64 rows B is read as it is. A and C are by rows. Sums are float32, rounded once. Asynchronous.
 ///
 /// Above 64 rows B is rounded to the type of A first, into a workspace. [`quantized::multiply`](crate::quantized::multiply) takes one of
 /// one's own. An infinity in A gives NaN.

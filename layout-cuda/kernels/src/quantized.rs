@@ -85,7 +85,8 @@ fn tiles([k, n]: [usize; 2]) -> [usize; 2] {
 
 impl QuantizedMatrix {
     /// Rounds a matrix of K x N to the nearest numbers of its groups: `scale = (largest - least) / (2^bits - 1)`, where 0 counts among
-    /// both, so an element is off by at most half a scale, and 2⁻¹⁵ of the group's range. Elements are finite `f32`, `bf16` or `f16`.
+    /// both, so an element is off by at most half a scale, and 2⁻¹⁵ of the group's range. Elements are `f32`, `bf16` or `f16`; an infinity
+    /// makes its group NaN, NaN becomes the least of its group.
     ///
     /// # Errors
     /// A device without memory, and those of a launch.
@@ -134,9 +135,9 @@ impl QuantizedMatrix {
         zeros: &[u8],
     ) -> Result<QuantizedMatrix, Error> {
         let of = "QuantizedMatrix::new";
-        same(of, "q", 0, q.len(), ("K N", "shape"), k * n)?;
+        same(of, "q", 0, q.len(), ("K N", "shape"), k.saturating_mul(n))?;
         let groups = if scales.len() == n { 1 } else { k.div_ceil(format.group()) };
-        same(of, "scales", 0, scales.len(), ("K / group N", "shape"), groups * n)?;
+        same(of, "scales", 0, scales.len(), ("K / group N", "shape"), groups.saturating_mul(n))?;
         same(of, "zeros", 0, zeros.len(), ("K / group N", "scales"), scales.len())?;
         let ([tiles, blocks], bits) = (tiles(shape), format.bits());
         let mut words = vec![0; tiles * blocks * 32 * bits];
@@ -174,7 +175,14 @@ impl QuantizedMatrix {
         add: u8,
     ) -> Result<QuantizedMatrix, Error> {
         let format = Format { bits: Bits::Four, group };
-        same("QuantizedMatrix::gptq", "qweight", 0, qweight.len(), ("K / 8 N", "shape"), k.div_ceil(8) * n)?;
+        same(
+            "QuantizedMatrix::gptq",
+            "qweight",
+            0,
+            qweight.len(),
+            ("K / 8 N", "shape"),
+            k.div_ceil(8).saturating_mul(n),
+        )?;
         let groups = k.div_ceil(format.group());
         same(
             "QuantizedMatrix::gptq",
@@ -182,11 +190,12 @@ impl QuantizedMatrix {
             0,
             qzeros.len(),
             ("K / group N / 8", "shape"),
-            groups * n.div_ceil(8),
+            groups.saturating_mul(n.div_ceil(8)),
         )?;
         let digit = |word: u32, at: usize| (word >> (4 * at) & 15) as u8;
         let q: Vec<u8> = (0..k * n).map(|at| digit(qweight[at / n / 8 * n + at % n], at / n % 8)).collect();
-        let zero = |at: usize| digit(qzeros[at / n * n.div_ceil(8) + at % n / 8], at % n % 8) + add;
+        let zero =
+            |at: usize| digit(qzeros[at / n * n.div_ceil(8) + at % n / 8], at % n % 8).saturating_add(add);
         let zeros: Vec<u8> = (0..groups * n).map(zero).collect();
         QuantizedMatrix::new(stream, format, [k, n], &q, scales, &zeros)
     }
@@ -257,8 +266,7 @@ pub fn few_rows(format: Format, elem: Elem, [m, n]: [usize; 2], machine: Machine
         2 if few => [1, 1, 16],
         2 if some => [2, 1, 8],
         2 => [2, 2, 8],
-        _ if few => [2, 1, 8],
-        _ => [4, 1, 4],
+        _ => [2, 1, 8],
     };
     let fraction = if elem == Elem::F16 { 10 } else { 7 };
     let numbers = [

@@ -28,6 +28,17 @@ mod kernels {
         }
     }
 
+    /// Digit `digit`, of four bits, of both halves of a word as two numbers: 16 + digit, or 256 + 16 digit of the higher plane.
+    fn two_numbers(word: u32, digit: usize, plane: usize) -> u32 {
+        /// The exponent of 16, biased.
+        const SIXTEEN: u32 = if FRACTION == 7 { 131 } else { 19 };
+        let to = FRACTION - 4;
+        let moved =
+            if 4 * digit <= to { word << (to - 4 * digit) as u32 } else { word >> (4 * digit - to) as u32 };
+        let exponent = (SIXTEEN + 4 * plane as u32) << FRACTION as u32;
+        moved & (0xf000f << to as u32) | exponent << 16 | exponent
+    }
+
     /// Each block makes 8 EIGHTS rows and 16 FRAGMENTS STRIPS columns of C.
     #[tiled_kernel(
         T = [bf16, f16], FRACTION = [7, 10], BITS = [4, 8], GROUP = [128, 32], EIGHTS = 1, FRAGMENTS = 1, STRIPS = 1, SHARES = 16, AHEAD = 32,
@@ -56,8 +67,6 @@ mod kernels {
         const ROWS: usize = 8 * EIGHTS;
         const COLUMNS: usize = 16 * FRAGMENTS;
         const STEPS: usize = if GROUP < 128 { GROUP / 32 } else { 4 };
-        /// The exponent of 16, biased.
-        const SIXTEEN: u32 = if FRACTION == 7 { 131 } else { 19 };
         const OFFSET: f32 = if BITS == 4 { 16.0 } else { 272.0 };
         const PLANES: usize = BITS / 4;
         assume(WORDS == 32 * BITS);
@@ -115,16 +124,7 @@ mod kernels {
                                         words[[f, 2 * eight + half]]
                                     };
                                     let digit = if BITS == 4 { 2 * half + pair } else { 2 * pair + plane };
-                                    let to = FRACTION - 4;
-                                    let moved = if 4 * digit <= to {
-                                        word << (to - 4 * digit) as u32
-                                    } else {
-                                        word >> (4 * digit - to) as u32
-                                    };
-                                    let exponent = (SIXTEEN + 4 * plane as u32) << FRACTION as u32;
-                                    let two = moved & (0xf000f << (FRACTION - 4) as u32)
-                                        | exponent << 16
-                                        | exponent;
+                                    let two = two_numbers(word, digit, plane);
                                     left[[f / 2, 4 * pair + f % 2 * 2]] = T::from_bits(two as u16);
                                     left[[f / 2, 4 * pair + f % 2 * 2 + 1]] =
                                         T::from_bits((two >> 16) as u16);
@@ -170,7 +170,7 @@ mod kernels {
         T = [bf16, f32, f16], BITS = [4, 8], GROUP = [128, 32],
         block = [32],
         grid = [TILES, BLOCKS],
-        filter(T == bf16 || GROUP == 128 && BITS == 4),
+        filter(T == bf16 || GROUP == 128 && BITS == 4), deny(narrowed),
     )]
     pub fn quantize<
         T,
@@ -239,7 +239,7 @@ mod kernels {
         T = [bf16, f16, f32], BITS = [4, 8], GROUP = [128, 32],
         block = [32],
         grid = [TILES, BLOCKS],
-        filter(T == bf16 || GROUP == 128 && BITS == 4),
+        filter(T == bf16 || GROUP == 128 && BITS == 4), variant_if(K % 8 == 0), deny(narrowed),
     )]
     pub fn dequantize<
         T,
@@ -265,7 +265,8 @@ mod kernels {
                 own[[4 * plane + i]] = words[[tile, block, plane * 128 + lane_id() * 4 + i]];
             }
         }
-        let mut columns = b.transpose();
+        let own_column = b.transpose().tile([1, 128], [column, block]).vectorize([1, 8]);
+        let own_column = own_column.distribute(row_major([1, 4]), part);
         for eight in unroll(0..4) {
             let word = scales[[(block * 128 + eight * 32) / GROUP, column]];
             let (scale, zero) = (f32::from_bits(word & !0xff), (word & 0xff) as f32);
@@ -275,8 +276,7 @@ mod kernels {
                 let q = (own[[word]] >> shift) & (if BITS == 4 { 0xf } else { 0xff });
                 values[[0, k]] = ((q as f32 - zero) * scale).cast::<T>();
             }
-            let mut to = columns.tile([1, 8], [column, block * 16 + eight * 4 + part]).vectorize([1, 8]);
-            to.copy_from(&values.vectorize([1, 8]));
+            own_column.tile([1, 1], [0, eight]).copy_from(&values.vectorize([1, 8]));
         }
     }
 }
