@@ -108,9 +108,9 @@ pub fn smallest() -> Vec<Case> {
     let (numbers_beside, others_beside) = then(Elem::Bf16, Elem::Bf16, Elem::F32, Elem::Bf16, "plus", 1);
     let beside = Case::new(&gemm_then::DEFINITION, vec![[130, 136, 200]], followed::<bf16, bf16>);
     let (types, functions) = (numbers_beside[0], others_beside.clone());
-    let by_warps = Case::new(&gemm_mma_then::DEFINITION, vec![[130, 135, 72]], followed::<bf16, bf16>);
+    let by_warps = Case::new(&gemm_mma_then::DEFINITION, vec![[130, 136, 200]], followed::<bf16, bf16>);
     vec![
-        by_warps.at(&[types, ("STAGES", 2)], &functions),
+        by_warps.at(&[types], &functions),
         gemm_of(&[("DIRECT", ParamValue::Bool(false))]),
         gemm_of(&[("DIRECT", ParamValue::Bool(true))]),
         bytes.at(&numbers, &others),
