@@ -39,6 +39,7 @@ fn is_placed(run: &Run<'_>) -> bool {
     run.set.get("PLACED") == Some(ParamValue::Bool(true))
 }
 
+#[expect(clippy::extra_unused_type_parameters, reason = "a macro names all of these functions alike")]
 fn firsts<T: Float, U: Element, W: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
     let [m, n, k] = run.size;
     let ((x, wanted), given) = (rows::<T>(m, n), given(is_placed(run), m, n));
@@ -95,6 +96,7 @@ fn digits<T: Element>(x: T) -> Vec<usize> {
 }
 
 /// How often each digit of a row occurs.
+#[expect(clippy::extra_unused_type_parameters, reason = "a macro names all of these functions alike")]
 fn counted<T: Float, U: Element, W: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
     let [m, n, _] = run.size;
     let ((x, _), of_row) = (rows::<T>(m, n), size_of::<T>() * 256);
@@ -111,6 +113,7 @@ fn counted<T: Float, U: Element, W: Element>(run: &Run<'_>) -> Result<Outcome, E
 }
 
 /// A pass by the highest digit.
+#[expect(clippy::extra_unused_type_parameters, reason = "a macro names all of these functions alike")]
 fn passed<T: Float, U: Element, W: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
     let ([m, n, _], kind) = (run.size, run.number("PLACES"));
     let ((x, _), given, pass) = (rows::<T>(m, n), given(kind == 2, m, n), size_of::<T>() - 1);
