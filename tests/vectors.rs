@@ -99,6 +99,9 @@ fn texts() -> Vec<(String, String, &'static [&'static str], String)> {
     list
 }
 
+/// Of these NVRTC takes the first of four vectors apart, the one whose address is a pointer without an index.
+const KNOWN: [&str; 1] = ["dequantize_"];
+
 #[test]
 fn a_vector_is_stored_whole() {
     let texts: Vec<_> = texts().into_iter().filter(|(_, text, ..)| !stored(text).is_empty()).collect();
@@ -113,7 +116,9 @@ fn a_vector_is_stored_whole() {
         });
         let (whole, narrow) = fact.split_once(' ').expect("a number and the narrow stores");
         let mut found = found.lock().expect("no panic in another thread");
-        if !narrow.is_empty() {
+        if KNOWN.iter().any(|kernel| name.starts_with(kernel)) {
+            assert!(!narrow.is_empty(), "{name} is stored whole: it is no exception any more");
+        } else if !narrow.is_empty() {
             found.0.push(format!("{name}: {narrow}"));
         }
         found.1 += whole.parse::<usize>().expect("the whole vectors");

@@ -66,6 +66,7 @@ pub fn cases() -> Vec<Case> {
         stencil::cases(),
         movement::cases(),
         orders::cases(),
+        quantized::cases(),
         scaled::cases(),
         pitch::cases(),
         sharing::cases(),

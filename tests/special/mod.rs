@@ -15,6 +15,7 @@ mod moves;
 mod norms;
 mod products;
 mod puzzles;
+mod quantized;
 mod reductions;
 mod rows;
 mod sorting;
@@ -108,6 +109,7 @@ fn entries() -> Vec<Entry> {
         rows::entries(),
         sorting::entries(),
         products::entries(),
+        quantized::entries(),
         reductions::entries(),
         puzzles::entries(),
         windows::entries(),
