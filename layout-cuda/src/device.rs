@@ -232,6 +232,20 @@ impl Device {
         }
     }
 
+    /// The most bytes of shared memory that a block has; of [`Device::simulator`] the most that one has anywhere.
+    ///
+    /// ```
+    /// use layout_cuda::{Arch, Device};
+    /// assert_eq!(Device::simulator_of(Arch::SM_75).shared_bytes_per_block(), 64 << 10);
+    /// ```
+    pub fn shared_bytes_per_block(&self) -> usize {
+        let bytes = match &*self.0 {
+            Kind::Gpu(gpu) => u64::from(gpu.properties.shared_bytes_per_block),
+            Kind::Simulator(simulator) => simulator.arch.map_or(Arch::MOST_SHARED_BYTES, Arch::shared_bytes),
+        };
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
     /// What a GPU can do; `None` for the simulator.
     pub fn properties(&self) -> Option<&Properties> {
         self.as_gpu().map(|gpu| &gpu.properties)

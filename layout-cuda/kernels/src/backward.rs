@@ -77,7 +77,7 @@ impl Attention<'_> {
                 [set.clone(), set]
             }
             Kernel::Warps => {
-                let block = device.properties().map_or(usize::MAX, |gpu| gpu.shared_bytes_per_block as usize);
+                let block = device.shared_bytes_per_block();
                 // The rows that go by at once, as the kernels have them.
                 [if d + dv > 128 { 32 } else { 64 }, 64].map(|rows| {
                     let two_stages = 2 * (d + dv) * (128 + 2 * rows) + 16 * rows;

@@ -76,8 +76,7 @@ const OTHERS: usize = 20_000;
 /// The most bytes of stages that a block has on the stream's device, for a kernel that loads by TMA or, compiled for sm_80, does not.
 fn room(stream: &Stream, kernel: Kernel) -> usize {
     let of_sm_80 = if kernel == Kernel::Warps { 163 << 10 } else { usize::MAX };
-    let block = stream.device().properties().map_or(usize::MAX, |gpu| gpu.shared_bytes_per_block as usize);
-    block.min(of_sm_80).saturating_sub(OTHERS).min(ROOM)
+    stream.device().shared_bytes_per_block().min(of_sm_80).saturating_sub(OTHERS).min(ROOM)
 }
 
 /// How a launch is laid out.

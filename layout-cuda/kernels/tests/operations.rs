@@ -1,6 +1,6 @@
 //! The operations by their usual names, on the simulator: tensors and views alike, empty shapes, shapes that disagree, rows with gaps.
 
-use layout_cuda::{Device, Error, LaunchError, Tensor, bf16};
+use layout_cuda::{Arch, Device, Error, LaunchError, Tensor, bf16};
 use layout_kernels as kernels;
 
 fn half(value: f32) -> bf16 {
@@ -81,6 +81,74 @@ fn empty_shapes_are_shapes() -> Result<(), Error> {
     assert_eq!(out.download()?, [f32::NEG_INFINITY]);
     kernels::inclusive_scan(&stream, &nothing, &mut device.zeros([0])?)?;
     kernels::exclusive_scan(&stream, &nothing, &mut device.zeros([0])?)
+}
+
+/// Products, attention forward, backward and decoding, and rows, on a device.
+fn some_of_each(device: &Device) -> Result<Vec<(String, Vec<f32>)>, Error> {
+    use kernels::attention::Attention;
+    use kernels::backward::{Changes, Forward, Workspace};
+    use kernels::decode::Decoding;
+
+    let (stream, mut found) = (device.stream(), Vec::new());
+    let values =
+        |count: usize| (0..count).map(|i| half((i * 7 % 23) as f32 / 11.0 - 1.0)).collect::<Vec<_>>();
+    let wide = |x: Vec<bf16>| x.into_iter().map(bf16::to_f32).collect::<Vec<f32>>();
+    for [m, n, k] in [[70, 90, 40], [3, 50, 64]] {
+        let (a, b) = (device.upload(&values(m * k), [m, k])?, device.upload(&values(k * n), [k, n])?);
+        let mut c = device.zeros::<bf16, 2>([m, n])?;
+        kernels::matmul(&stream, &a, &b, &mut c)?;
+        found.push((format!("matmul {m} {n} {k}"), wide(c.download()?)));
+    }
+    for d in [64, 128, 256] {
+        let shape = [1, 2, 37, d];
+        let of = || device.upload(&values(2 * 37 * d), shape);
+        let (q, k, v, mut o, d_o, mut logs) = (of()?, of()?, of()?, of()?, of()?, device.zeros([1, 2, 37])?);
+        let what = Attention::default();
+        what.run(&stream, &q, &k, &v, &mut o, &mut logs)?;
+        found.push((format!("attention of {d}"), wide(o.download()?)));
+        if d < 256 {
+            let (mut d_q, mut d_k, mut d_v) = (of()?, of()?, of()?);
+            let forward = Forward { q: &q.view(), k: &k.view(), v: &v.view(), o: &o.view(), logs: &logs };
+            let to = Changes { q: &mut d_q.view_mut(), k: &mut d_k.view_mut(), v: &mut d_v.view_mut() };
+            what.backward(&stream, &forward, &d_o, &mut Workspace::default(), to)?;
+            for (name, change) in [("dQ", &d_q), ("dK", &d_k), ("dV", &d_v)] {
+                found.push((format!("{name} of {d}"), wide(change.download()?)));
+            }
+        }
+        let (query, lengths) = (device.upload(&values(2 * d), [1, 2, 1, d])?, device.upload(&[37], [1])?);
+        let (mut o, mut logs) = (device.zeros::<bf16, 4>([1, 2, 1, d])?, device.zeros([1, 2, 1])?);
+        let mut memory = kernels::decode::Workspace::default();
+        Decoding::default().run(&stream, &query, &k, &v, &lengths, &mut memory, (&mut o, &mut logs))?;
+        found.push((format!("decoding of {d}"), wide(o.download()?)));
+    }
+    for n in [1000, 40_000] {
+        let x: Vec<f32> = values(2 * n).into_iter().map(|x| x.to_f32()).collect();
+        let mut out = device.zeros::<f32, 2>([2, n])?;
+        kernels::softmax(&stream, &device.upload(&x, [2, n])?, &mut out)?;
+        found.push((format!("softmax of {n}"), out.download()?));
+    }
+    Ok(found)
+}
+
+/// In place of each kind of card the library picks kernels that such a card runs, within its shared memory, and they give what Hopper's give.
+#[test]
+fn every_card_has_kernels() -> Result<(), Error> {
+    let wanted = some_of_each(&Device::simulator())?;
+    for name in ["sm_80", "sm_86", "sm_89", "sm_100a", "sm_120a"] {
+        let arch: Arch = name.parse().expect("an architecture");
+        let found =
+            some_of_each(&Device::simulator_of(arch)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for ((what, found), (_, wanted)) in found.iter().zip(&wanted) {
+            // A weight of attention and a result are rounded to bf16.
+            let most = wanted.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+            let is_right = |(x, y): (&f32, &f32)| (x - y).abs() <= most / 64.0;
+            assert!(
+                found.len() == wanted.len() && found.iter().zip(wanted).all(is_right),
+                "{name}, {what}: {found:?}"
+            );
+        }
+    }
+    Ok(())
 }
 
 #[test]
