@@ -27,6 +27,37 @@ fn own(x: &mut LayoutTensor<f32, RowMajor<32>>) {
     x[[thread_idx.x]] = 2.0;
 }
 
+/// For sm_80 and later, by name.
+#[tiled_kernel(arch = "sm_80", block = [32], grid = [1])]
+fn amperes(x: &mut LayoutTensor<f32, RowMajor<32>>) {
+    x[[thread_idx.x]] = 3.0;
+}
+
+/// An ordinary copy on sm_75, an asynchronous one on later cards.
+#[tiled_kernel(block = [32], grid = [1])]
+fn copied(x: &LayoutTensor<f32, RowMajor<32>>, y: &mut LayoutTensor<f32, RowMajor<32>>) {
+    let mut held = shared::<f32>(row_major([32]));
+    copy_dram_to_sram_async(&mut held, x, row_major([32]));
+    async_copy_wait_all();
+    barrier();
+    y[[thread_idx.x]] = held[[31 - thread_idx.x]];
+}
+
+#[test]
+fn a_kernel_has_rows_for_what_includes_its_architecture() {
+    let table = check_all(&[&amperes::DEFINITION, &copied::DEFINITION], &["sm_75", "sm_86", "sm_90a"])
+        .expect("NVRTC");
+    let of = |entry: &str| {
+        let rows = table.rows.iter().filter(|row| row.entry.starts_with(entry));
+        let mut archs: Vec<&str> = rows.map(|row| row.arch.as_str()).collect();
+        archs.sort_unstable();
+        archs.dedup();
+        archs
+    };
+    assert_eq!((of("amperes"), of("copied")), (vec!["sm_86", "sm_90a"], vec!["sm_75", "sm_86", "sm_90a"]));
+    assert!(table.rows.iter().all(|row| row.refused.is_none()), "{table}");
+}
+
 #[test]
 fn kernels_are_within_their_budget() {
     let table = check_all(&[&ones::DEFINITION], &["sm_80", "sm_90"]).expect("NVRTC compiles the kernels");

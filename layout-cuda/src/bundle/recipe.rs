@@ -90,19 +90,17 @@ impl Recipe {
     fn texts(&self) -> Result<Vec<Text>, BundleError> {
         let (mut texts, mut seen) = (vec![], BTreeSet::new());
         for (definition, asked) in &self.kernels {
-            let sets = match asked {
-                Some(set) => vec![set.clone()],
-                None => definition.kernel().map_err(|error| embedded(definition, error))?.parameter_sets(),
-            };
+            let kernel = definition.kernel().map_err(|error| embedded(definition, error))?;
+            // One that names no architecture is made for each that lacks what the others have.
             let below = self.architectures.iter().filter(|arch| !arch.includes(Arch::BASELINE));
-            let makers: Vec<_> = below.map(|arch| texts_for(*arch)).collect();
-            for (set, maker) in sets.iter().flat_map(|set| {
-                std::iter::once(on_simulator()).chain(makers.iter().copied()).map(move |maker| (set, maker))
-            }) {
+            let below = below.filter(|_| kernel.arch.is_none()).map(|arch| texts_for(*arch));
+            let makers: Vec<_> = std::iter::once(on_simulator()).chain(below).collect();
+            let sets = asked.as_ref().map_or_else(|| kernel.parameter_sets(), |set| vec![set.clone()]);
+            for (set, maker) in sets.iter().flat_map(|set| makers.iter().map(move |maker| (set, maker))) {
                 let family = maker.family(definition, Some(set), &[])?;
                 for candidate in 0..family.candidates.len() {
                     let text = text(&family, candidate)?;
-                    if seen.insert(text.key()) {
+                    if seen.insert((text.key(), family.arch.map(Arch::code))) {
                         texts.push(text);
                     }
                 }

@@ -64,6 +64,28 @@ fn what_is_written_is_read_and_serves_the_nearest_device() {
     assert!(matches!(other.code(&other.entries()[0]), Err(BundleError::Damaged { .. })));
 }
 
+/// A kernel that names no architecture is made for a card before the baseline, too, and for nothing but it where no other is named.
+#[test]
+fn cards_before_the_baseline_have_their_own_code() {
+    for (architectures, wanted) in
+        [(&["sm_75", "sm_86"][..], &["sm_75", "sm_86"][..]), (&["sm_75"], &["sm_75"])]
+    {
+        let recipe = recipe(architectures);
+        let bundle = Bundle::read(recipe.build().expect("NVRTC takes the kernel")).expect("a bundle");
+        assert_eq!(recipe.stale(&bundle), Ok(vec![]));
+        for name in wanted {
+            let own = |entry: &&Entry| entry.arch == arch(name) && !entry.ptx;
+            assert_eq!(bundle.entries().iter().filter(own).count(), 6, "{name}: {:?}", bundle.entries());
+        }
+        let mut all: Vec<_> =
+            bundle.entries().iter().map(|entry| (entry.key, entry.arch.code(), entry.ptx)).collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!((all.len(), count), (count, 12 * wanted.len()), "each once: {:?}", bundle.entries());
+    }
+}
+
 #[test]
 fn an_older_bundle_is_noticed() {
     let bundle = Bundle::read(recipe(&["sm_80"]).build().expect("a bundle")).expect("a bundle");
