@@ -120,51 +120,36 @@ fn scaled_to_a_narrower_type() -> Result<(), Error> {
     Ok(())
 }
 
-/// Sums of `i8` are exact; what is left is one rounding to bf16 and those of the scales.
-#[test]
-fn whole_numbers_with_scales() -> Result<(), Error> {
-    for (device, [m, n, k]) in
-        devices(&[Arch::SM_80]).iter().flat_map(|device| SIZES.map(|size| (device, size)))
-    {
+/// Sums of `i8` are exact; what is left is one rounding to C's type, of so many bits, and those of the scales.
+fn whole_numbers<U: Element + Into<f64>>(devices: &[Device], bits: i32) -> Result<(), Error> {
+    for (device, [m, n, k]) in devices.iter().flat_map(|device| SIZES.map(|size| (device, size))) {
         for by_rows in [true, false] {
             let whole = |value: f64| (value * 127.0) as i8;
             let (a_values, a) = matrix(device, [m, k], !by_rows, 1, whole)?;
             let (b_values, b) = matrix(device, [k, n], by_rows, 2, whole)?;
-            let (of_rows, of_columns) = (values(m, 5, |x| x as f32), values(n, 6, |x| x as f32));
+            // Small enough for f16.
+            let of_rows = values(m, 5, |x| x as f32 / 256.0);
+            let of_columns = values(n, 6, |x| x as f32 / 4.0);
             let (rows, columns) = (device.upload(&of_rows, [m])?, device.upload(&of_columns, [n])?);
-            let mut c = device.zeros::<bf16, 2>([m, n])?;
+            let mut c = device.zeros::<U, 2>([m, n])?;
             let scales = Epilogue::ScaledBoth(&rows, &columns);
             multiply_then(&device.stream(), scales, &mut Workspace::default(), &a, &b, &mut c)?;
             let all = sums(&a_values, &b_values, [m, n, k]);
             for (at, (found, (sum, _))) in c.download()?.into_iter().zip(all).enumerate() {
                 let exact = sum * f64::from(of_rows[at / n]) * f64::from(of_columns[at % n]);
-                let found = f64::from(found);
-                assert!((found - exact).abs() <= exact.abs() / 255.0 + 1e-30, "{at}: {found}, not {exact}");
+                let found: f64 = found.into();
+                let room = exact.abs() * 2f64.powi(-bits) * 1.004 + 2f64.powi(-25);
+                assert!((found - exact).abs() <= room, "{at}: {found}, not {exact}");
             }
         }
     }
     Ok(())
 }
 
-/// By the instructions of Turing, to f16.
 #[test]
-fn whole_numbers_on_turing() -> Result<(), Error> {
-    let device = Device::simulator_of(Arch::SM_75);
-    for [m, n, k] in SIZES {
-        let whole = |value: f64| (value * 127.0) as i8;
-        let (a_values, a) = matrix(&device, [m, k], true, 1, whole)?;
-        let (b_values, b) = matrix(&device, [k, n], true, 2, whole)?;
-        let (rows, columns) =
-            (device.upload(&vec![0.001f32; m], [m])?, device.upload(&vec![1.0f32; n], [n])?);
-        let mut c = device.zeros::<f16, 2>([m, n])?;
-        let scales = Epilogue::ScaledBoth(&rows, &columns);
-        multiply_then(&device.stream(), scales, &mut Workspace::default(), &a, &b, &mut c)?;
-        for (found, (sum, _)) in c.download()?.into_iter().zip(sums(&a_values, &b_values, [m, n, k])) {
-            let (found, exact) = (f64::from(found), sum * f64::from(0.001f32));
-            assert!((found - exact).abs() <= exact.abs() / 2047.0 + 1e-7, "{found}, not {exact}");
-        }
-    }
-    Ok(())
+fn whole_numbers_with_scales() -> Result<(), Error> {
+    whole_numbers::<bf16>(&devices(&[Arch::SM_80]), 8)?;
+    whole_numbers::<f16>(&[Device::simulator_of(Arch::SM_75)], 11)
 }
 
 #[test]

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn nvrtc_takes_the_librarys_texts() {
     let all = layout_kernels::kernels::definitions();
     let (seed, count) = (number("TURING_SEED", u64::from(std::process::id())), number("TURING_KERNELS", 6));
-    let chosen: Vec<_> = (0..all.len().min(count as usize))
-        .map(|at| all[(at + seed as usize * count as usize) % all.len()])
-        .collect();
+    // Evenly spread: neighbours are of one family.
+    let (count, len) = (all.len().min(count as usize), all.len());
+    let chosen: Vec<_> = (0..count).map(|at| all[(at * len / count + seed as usize) % len]).collect();
     let taken = AtomicUsize::new(0);
     in_parallel(&chosen, |definition| {
         let kernel = definition.kernel().expect("bytes of this version").for_arch(Arch::SM_75);
@@ -44,6 +44,7 @@ fn nvrtc_takes_the_librarys_texts() {
             taken.fetch_add(1, Ordering::Relaxed);
         }
     });
+    assert!(taken.load(Ordering::Relaxed) > 0, "no text of {count} kernels, TURING_SEED={seed}");
     println!("{} kernels, {} texts, TURING_SEED={seed}", chosen.len(), taken.into_inner());
 }
 
@@ -102,5 +103,23 @@ fn what_a_card_lacks_is_refused_in_words() -> Result<(), Error> {
     let error = multiply(&t4.stream(), Options::default(), &mut workspace, &a, &b, &mut c).expect_err("bf16");
     let error = error.to_string();
     assert!(error.contains("sm_80") && error.contains("sm_75"), "{error}");
+    Ok(())
+}
+
+/// A product of float32 is made by tiles that 64 KiB of shared memory hold, whatever C's size.
+#[test]
+fn products_of_float32_fit() -> Result<(), Error> {
+    let t4 = Device::simulator_of(Arch::SM_75);
+    for [m, n, k] in [[1, 1, 1], [129, 70, 33], [256, 300, 16]] {
+        let values = |count: usize| (0..count).map(|i| (i * 7 % 5) as f32 - 2.0).collect::<Vec<_>>();
+        let (a, b) = (values(m * k), values(k * n));
+        let (on_a, on_b) = (t4.upload(&a, [m, k])?, t4.upload(&b, [k, n])?);
+        let mut c = t4.zeros::<f32, 2>([m, n])?;
+        layout_kernels::matmul(&t4.stream(), &on_a, &on_b, &mut c)?;
+        for (at, found) in c.download()?.into_iter().enumerate() {
+            let wanted: f32 = (0..k).map(|i| a[at / n * k + i] * b[i * n + at % n]).sum();
+            assert_eq!(found, wanted, "{m} x {n} x {k}: element {at}");
+        }
+    }
     Ok(())
 }

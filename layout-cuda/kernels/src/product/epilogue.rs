@@ -11,7 +11,7 @@ use crate::kernels::gemm::gemm_then;
 use crate::kernels::gemm_mma::gemm_mma_then;
 use crate::same;
 use layout_cuda::{
-    Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
+    Arch, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
 };
 
 /// What is done to the sums; vectors over columns of C, and matrices of C's shape.
@@ -173,7 +173,8 @@ pub fn multiply_then_by<T: Element, U: Element, V: Element>(
     }
 }
 
-/// The parameters of `gemm_then`, or of `gemm_mma_then` where the kernel is [`Kernel::GemmMma`], for an epilogue by its function's name, the types of operands, of C and of what is read beside, the
+/// The parameters of `gemm_then`, or of `gemm_mma_then` where the kernel is [`Kernel::GemmMma`], for an epilogue by its function's name,
+/// the types of operands, of C and of the vector or the matrix that it reads, the
 /// contiguous modes of A and B, and whether the threads store C, which TMA can where its rows are whole 16 bytes.
 ///
 /// ```
@@ -203,7 +204,7 @@ pub fn epilogue_set(
         .with("A_MODE", ParamValue::Int(a as i64))
         .with("B_MODE", ParamValue::Int(b as i64));
     match kernel {
-        Kernel::GemmMma => set.with("TURING", ParamValue::Bool(!machine.arch.includes(kernel.arch()))),
+        Kernel::GemmMma => set.with("TURING", ParamValue::Bool(!machine.arch.includes(Arch::BASELINE))),
         _ => set
             .with("DIRECT", ParamValue::Bool(direct))
             .with("SMS", ParamValue::Int(machine.multiprocessors as i64)),

@@ -107,9 +107,8 @@ impl Kernel {
         match self {
             Gemm | GemmSplit | GemmPair | GemmSwapped | SgemmFed | SgemmSlicedFed => Arch::SM_90A,
             Dgemm => Arch::SM_90,
-            TensorCore | GemmMma | FewRows | Sgemm | SgemmSliced | LastRows | LastColumns | Own(_) => {
-                Arch::SM_80
-            }
+            TensorCore | FewRows | SgemmSliced => Arch::SM_80,
+            GemmMma | Sgemm | LastRows | LastColumns | Own(_) => Arch::SM_75,
         }
     }
 
@@ -188,12 +187,30 @@ impl FromStr for Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use layout_cuda::{Elem, Promises};
 
     #[test]
     fn a_kernels_architecture_is_its_definitions() {
+        let turing = Device::simulator_of(Arch::SM_75);
         for kernel in Kernel::ALL {
-            let own = kernel.definition().kernel().expect("bytes of this version").arch();
-            assert_eq!(kernel.arch(), own.unwrap_or(Arch::BASELINE), "{kernel}");
+            match kernel.definition().kernel().expect("bytes of this version").arch() {
+                Some(own) => assert_eq!(kernel.arch(), own, "{kernel}"),
+                // One that names none is made for the device, by the set that a plan has for it.
+                None => {
+                    let types = ["T", "U"].map(|name| (name.to_owned(), ParamValue::Type(Elem::F16)));
+                    let set = match kernel {
+                        Kernel::GemmMma => ParamSet(types.to_vec()).with("TURING", ParamValue::Bool(true)),
+                        Kernel::Sgemm => ParamSet::default().with("BK", ParamValue::Int(16)),
+                        _ => kernel
+                            .parameter()
+                            .into_iter()
+                            .fold(ParamSet::default(), |set, (name, value)| set.with(name, value)),
+                    };
+                    let made =
+                        layout_cuda::prepare(kernel.definition(), &turing, Some(&set), Promises::default());
+                    assert_eq!(made.is_ok(), kernel.arch() == Arch::SM_75, "{kernel}: {:?}", made.err());
+                }
+            }
         }
     }
 }

@@ -14,7 +14,7 @@
 
 use super::description::{Machine, Matrix, Precision, Product};
 use super::kernel::Kernel;
-use layout_cuda::Elem;
+use layout_cuda::{Arch, Elem};
 use layout_cuda::{ParamSet, ParamValue};
 use std::ops::Range;
 
@@ -144,11 +144,15 @@ impl Plan {
 }
 
 impl Planner<'_> {
+    fn is_ampere(&self) -> bool {
+        self.machine.arch.includes(Arch::BASELINE)
+    }
+
     /// The kernel for a C of this shape.
     fn fastest(&self, [m, n]: [usize; 2]) -> Kernel {
         let Product { b, operand, precision, .. } = self.product;
         let hopper = self.machine.arch.includes(Kernel::Gemm.arch());
-        let ampere = self.machine.arch.includes(Kernel::FewRows.arch());
+        let ampere = self.is_ampere();
         match operand {
             Elem::F16 | Elem::Bf16 if ampere && self.is_of_few_rows() => return Kernel::FewRows,
             Elem::F16 | Elem::Bf16 if hopper => return Kernel::Gemm,
@@ -169,7 +173,7 @@ impl Planner<'_> {
         match self.machine.arch.includes(Kernel::SgemmFed.arch()) {
             true if few_tiles || small_win => Kernel::SgemmSlicedFed,
             true => Kernel::SgemmFed,
-            false if few_tiles => Kernel::SgemmSliced,
+            false if few_tiles && ampere => Kernel::SgemmSliced,
             false => Kernel::Sgemm,
         }
     }
@@ -196,7 +200,13 @@ impl Planner<'_> {
         };
         let own = || {
             let own = kernel.sets().find(|own| own.iter().all(of_type))?;
-            Some(ParamSet(own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()))
+            let own = ParamSet(own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
+            // Stages of half the depth: those of 32 are larger than the 64 KiB of Turing.
+            Some(if kernel == Kernel::Sgemm && !self.is_ampere() {
+                own.with("BK", ParamValue::Int(16))
+            } else {
+                own
+            })
         };
         let asked = |set: &ParamSet| match kernel.parameter() {
             Some((name, value)) => set.clone().with(name, value),
@@ -407,7 +417,7 @@ impl Planner<'_> {
             false => Place::Moved { lines: shape[1 - along], pitch: deep.max(ROW_BYTES), transposed: true },
         };
         let modes = if bytes == 1 { [("A_MODE", number(1)), ("B_MODE", number(0))] } else { self.modes() };
-        let turing = ("TURING", ParamValue::Bool(!self.machine.arch.includes(Kernel::FewRows.arch())));
+        let turing = ("TURING", ParamValue::Bool(!self.is_ampere()));
         let changes: Vec<_> =
             modes.into_iter().chain([turing]).chain(numbers(self.tiles_of_warps())).collect();
         let Product { a, b, .. } = self.product;
@@ -624,7 +634,6 @@ fn sums(kernel: Kernel, count: usize) -> Option<ParamSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layout_cuda::Arch;
 
     fn float32([m, n, k]: [usize; 3]) -> Product {
         let rows = |shape: [usize; 2]| Matrix { shape, strides: [shape[1], 1] };
