@@ -152,6 +152,39 @@ mod scaled {
         copy_dram_to_sram_async(&mut scales.vectorize([1, 4]), &from, layout);
     }
 
+    /// Copies the rows of A and of B of a block stage by stage, STAGES - 1 ahead; `multiply` is given each stage once it is there.
+    fn each_stage<T: Element, S: Element>(
+        (a_smem, x_smem, b_smem, y_smem): (View<T, Write>, View<S, Write>, View<T, Write>, View<S, Write>),
+        (a, a_scales, b, b_scales): (
+            impl Tensor<Elem = T>,
+            impl Tensor<Elem = S>,
+            impl Tensor<Elem = T>,
+            impl Tensor<Elem = S>,
+        ),
+        (row, col): (usize, usize),
+        multiply: impl Fn(usize),
+    ) {
+        const THREADS: usize = BM * BN / (WM * WN) * 32;
+        let blocks = a.dim(1) / a_smem.dim(2);
+        for ahead in unroll(0..STAGES - 1) {
+            copy_stage(a_smem.slice(ahead), x_smem.slice(ahead), &a, &a_scales, [row, ahead], THREADS);
+            copy_stage(b_smem.slice(ahead), y_smem.slice(ahead), &b, &b_scales, [col, ahead], THREADS);
+            async_copy_commit_group();
+        }
+        for block in 0..blocks {
+            async_copy_wait_group(STAGES - 2);
+            // The stage is there for all warps, and none reads the one that is filled next.
+            barrier();
+            // The last stages are filled with the first blocks again, which no product reads: no condition is between the products.
+            let (ahead, free) = ((block + STAGES - 1) % blocks, (block + STAGES - 1) % STAGES);
+            copy_stage(a_smem.slice(free), x_smem.slice(free), &a, &a_scales, [row, ahead], THREADS);
+            copy_stage(b_smem.slice(free), y_smem.slice(free), &b, &b_scales, [col, ahead], THREADS);
+            async_copy_commit_group();
+            multiply(block % STAGES);
+        }
+        async_copy_wait_all();
+    }
+
     /// `C = scale of A * scale of B * (A Bᵀ)`; each warp makes WM x WN of C.
     #[tiled_kernel(
         T = [f32, bf16, f16], BM = 128, BN = 128, WM = 64, WN = 32, STAGES = 4, GROUP = 8,
@@ -170,7 +203,6 @@ mod scaled {
         b_scale: &LayoutTensor<f32, RowMajor<1>>,
         c: &mut LayoutTensor<T, RowMajor<M, N>>,
     ) {
-        const THREADS: usize = BM * BN / (WM * WN) * 32;
         let mma = mma_atom::<u32>([16, 8, 64]);
         let (warp_row, warp_col) = (warp_id() / (BN / WN), warp_id() % (BN / WN));
         let (row, col) = (block_idx.y * GROUP + block_idx.x % GROUP, block_idx.x / GROUP);
@@ -183,32 +215,21 @@ mod scaled {
         let y_smem = shared::<e4m3>(row_major([STAGES, BN, 8]));
         let mut acc = local::<f32>(row_major([WM / 16, WN / 8 * 4])).fill(0.0);
 
-        let blocks = W / 16;
-        for ahead in unroll(0..STAGES - 1) {
-            copy_stage(a_smem.slice(ahead), x_smem.slice(ahead), a, a_scales, [row, ahead], THREADS);
-            copy_stage(b_smem.slice(ahead), y_smem.slice(ahead), b, b_scales, [col, ahead], THREADS);
-            async_copy_commit_group();
-        }
-        for block in 0..blocks {
-            async_copy_wait_group(STAGES - 2);
-            // The stage is there for all warps, and none reads the one that is filled next.
-            barrier();
-            // The last stages are filled with the first blocks again, which no product reads: no condition is between the products.
-            let (ahead, free) = ((block + STAGES - 1) % blocks, (block + STAGES - 1) % STAGES);
-            copy_stage(a_smem.slice(free), x_smem.slice(free), a, a_scales, [row, ahead], THREADS);
-            copy_stage(b_smem.slice(free), y_smem.slice(free), b, b_scales, [col, ahead], THREADS);
-            async_copy_commit_group();
-            let stage = block % STAGES;
-            for step in unroll(0..2) {
-                let a_reg = mma.load_a(&a_smem.slice(stage).tile([WM, 8], [warp_row, step]));
-                let b_reg = mma.load_b(&b_smem.slice(stage).tile([WN, 8], [warp_col, step]).transpose());
-                let x_reg = mma.load_a_scales(&x_smem.slice(stage).tile([WM, 4], [warp_row, step]));
-                let y_reg =
-                    mma.load_b_scales(&y_smem.slice(stage).tile([WN, 4], [warp_col, step]).transpose());
-                mma.mma_scaled(&mut acc, &a_reg, &b_reg, &x_reg, &y_reg);
-            }
-        }
-        async_copy_wait_all();
+        each_stage(
+            (a_smem, x_smem, b_smem, y_smem),
+            (a, a_scales, b, b_scales),
+            (row, col),
+            |stage: usize| {
+                for step in unroll(0..2) {
+                    let a_reg = mma.load_a(&a_smem.slice(stage).tile([WM, 8], [warp_row, step]));
+                    let b_reg = mma.load_b(&b_smem.slice(stage).tile([WN, 8], [warp_col, step]).transpose());
+                    let x_reg = mma.load_a_scales(&x_smem.slice(stage).tile([WM, 4], [warp_row, step]));
+                    let y_reg =
+                        mma.load_b_scales(&y_smem.slice(stage).tile([WN, 4], [warp_col, step]).transpose());
+                    mma.mma_scaled(acc, &a_reg, &b_reg, &x_reg, &y_reg);
+                }
+            },
+        );
         let scale = a_scale[[0]] * b_scale[[0]];
         for i in unroll(0..WM / 16) {
             for j in unroll(0..WN / 8 * 4) {
@@ -235,7 +256,6 @@ mod scaled {
         b_scales: &LayoutTensor<u8, RowMajor<N, V>>,
         c: &mut LayoutTensor<U, RowMajor<M, N>>,
     ) {
-        const THREADS: usize = BM * BN / (WM * WN) * 32;
         let mma = mma_atom::<T>([16, 8, 32]);
         let (warp_row, warp_col) = (warp_id() / (BN / WN), warp_id() % (BN / WN));
         let (row, col) = (block_idx.y * GROUP + block_idx.x % GROUP, block_idx.x / GROUP);
@@ -246,30 +266,20 @@ mod scaled {
         let b_smem = shared::<T>(layout([STAGES, BN, 128], [BN * 128, 128, 1]).swizzle(3, 4, 3));
         let x_smem = shared::<u8>(row_major([STAGES, BM, 4]));
         let y_smem = shared::<u8>(row_major([STAGES, BN, 4]));
-        let mut acc = local::<f32>(row_major([WM / 16, WN / 8 * 4])).fill(0.0);
+        let acc = local::<f32>(row_major([WM / 16, WN / 8 * 4])).fill(0.0);
 
-        let blocks = W / 128;
-        for ahead in unroll(0..STAGES - 1) {
-            copy_stage(a_smem.slice(ahead), x_smem.slice(ahead), a, a_scales, [row, ahead], THREADS);
-            copy_stage(b_smem.slice(ahead), y_smem.slice(ahead), b, b_scales, [col, ahead], THREADS);
-            async_copy_commit_group();
-        }
-        for block in 0..blocks {
-            async_copy_wait_group(STAGES - 2);
-            // As above: the stage is there, and none reads the one that is filled next.
-            barrier();
-            let (ahead, free) = ((block + STAGES - 1) % blocks, (block + STAGES - 1) % STAGES);
-            copy_stage(a_smem.slice(free), x_smem.slice(free), a, a_scales, [row, ahead], THREADS);
-            copy_stage(b_smem.slice(free), y_smem.slice(free), b, b_scales, [col, ahead], THREADS);
-            async_copy_commit_group();
-            let stage = block % STAGES;
-            let a_reg = mma.load_a(&a_smem.slice(stage).tile([WM, 128], [warp_row, 0]));
-            let b_reg = mma.load_b(&b_smem.slice(stage).tile([WN, 128], [warp_col, 0]).transpose());
-            let x_reg = mma.load_a_scales(&x_smem.slice(stage).tile([WM, 4], [warp_row, 0]));
-            let y_reg = mma.load_b_scales(&y_smem.slice(stage).tile([WN, 4], [warp_col, 0]).transpose());
-            mma.mma_scaled(&mut acc, &a_reg, &b_reg, &x_reg, &y_reg);
-        }
-        async_copy_wait_all();
+        each_stage(
+            (a_smem, x_smem, b_smem, y_smem),
+            (a, a_scales, b, b_scales),
+            (row, col),
+            |stage: usize| {
+                let a_reg = mma.load_a(&a_smem.slice(stage).tile([WM, 128], [warp_row, 0]));
+                let b_reg = mma.load_b(&b_smem.slice(stage).tile([WN, 128], [warp_col, 0]).transpose());
+                let x_reg = mma.load_a_scales(&x_smem.slice(stage).tile([WM, 4], [warp_row, 0]));
+                let y_reg = mma.load_b_scales(&y_smem.slice(stage).tile([WN, 4], [warp_col, 0]).transpose());
+                mma.mma_scaled(acc, &a_reg, &b_reg, &x_reg, &y_reg);
+            },
+        );
         let mut dst = c.tile([BM, BN], [row, col]).tile([WM, WN], [warp_row, warp_col]);
         mma.store_d(&mut dst, &acc.cast::<U>());
     }
