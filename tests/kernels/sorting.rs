@@ -30,7 +30,7 @@ fn rows<T: Float>(m: usize, n: usize) -> (Vec<T>, Vec<Vec<u32>>) {
     (x, places)
 }
 
-/// What a place stands for: itself, or what `places` has there.
+/// What the kernel gives for a place: itself, or what `places` has there.
 fn given(is_placed: bool, m: usize, n: usize) -> Vec<u32> {
     (0..m * n).map(|at| if is_placed { at as u32 ^ 0x55 } else { (at % n) as u32 }).collect()
 }

@@ -1,4 +1,4 @@
-//! The first of rows and rows in order, by their host functions.
+//! Top-k and sort of rows, by their host functions.
 
 use super::bench::Bench;
 use super::{Covered, Entry};

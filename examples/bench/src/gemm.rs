@@ -50,7 +50,7 @@ enum Dtype {
     F32,
     /// float64
     F64,
-    /// bfloat16 by weights of 4 bits, beside the same product in bfloat16
+    /// bfloat16 by weights of 4 bits; the peers multiply in bfloat16
     Int4,
     /// The same by weights of 8 bits
     Int8,

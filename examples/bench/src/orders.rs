@@ -1,4 +1,4 @@
-//! The first of rows and rows in order. Each result is checked in full, or by rows evenly spread, and timed beside the best device copy of as
+//! Top-k and sort of rows. Each result is checked in full, or by rows evenly spread, and timed next to the best device copy of as
 //! many bytes: `top_k` reads, the others read and write. `breadth.py order` is the same by PyTorch.
 
 use super::breadth::{Measured, judge, values};

@@ -138,9 +138,10 @@ fn short_rows() -> Result<(), Error> {
 #[test]
 fn the_first_of_long_rows() -> Result<(), Error> {
     // Around a tile, and with parts; a large k sorts.
-    for n in [4097, 6144, 6145, 10007] {
-        every::<f32>(&[0, 3, 4, 5], n, 0, &[1, 8, 64, 1024, 1025])?;
+    for n in [4097, 6144, 6145] {
+        every::<f32>(&[0, 5], n, 0, &[1, 8, 64, 1024, 1025])?;
     }
+    every::<f32>(&[3, 4], 10007, 0, &[8, 1024])?;
     every::<bf16>(&ALL, 4099, 0, &[1, 9])?;
     every::<f32>(&[0], 40001, 0, &[1, 64, 1000])?;
     every::<i32>(&[2, 4], 33000, 1, &[7])
@@ -149,9 +150,10 @@ fn the_first_of_long_rows() -> Result<(), Error> {
 #[test]
 fn long_rows() -> Result<(), Error> {
     for n in [6143, 6144, 6145] {
-        every::<f32>(&[0, 1, 2], n, 1, &[])?;
+        every::<f32>(&[0], n, 1, &[])?;
     }
-    every::<f32>(&ALL, 12300, 0, &[])?;
+    every::<f32>(&ALL, 6200, 0, &[])?;
+    every::<f32>(&[0], 12300, 0, &[])?;
     every::<bf16>(&ALL, 8200, 1, &[])?;
     every::<f16>(&[0, 1, 5], 8200, 0, &[])?;
     every::<i32>(&[0, 1, 5], 8200, 0, &[])?;
@@ -160,9 +162,10 @@ fn long_rows() -> Result<(), Error> {
 
 #[test]
 fn numbers_of_64_bits() -> Result<(), Error> {
-    for n in [1, 33, 4095, 4097] {
+    for n in [1, 33, 4095] {
         every::<f64>(&ALL, n, 1, &[])?;
     }
+    every::<f64>(&[0, 2], 4097, 1, &[])?;
     every::<i64>(&[0, 1, 3], 100, 0, &[])?;
     every::<u64>(&[0, 1, 4], 100, 0, &[])
 }

@@ -38,7 +38,7 @@ enum Workload {
     Memory(memory::Work),
     /// Elementwise functions, reductions, moves, beside the best device copy; by PyTorch with `breadth.py`
     Breadth,
-    /// The first of rows and rows in order, beside the best device copy; by PyTorch with `breadth.py order`
+    /// Top-k and sort of rows, next to the best device copy; by PyTorch with `breadth.py order`
     Orders,
     /// Kernels as a new user writes them, beside the best device copy
     Strangers,

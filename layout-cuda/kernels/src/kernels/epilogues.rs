@@ -1,6 +1,6 @@
 //! What the epilogue of a product may do to a sum, one function each.
 //!
-//! Law: a function is given the sum in float32, the elements of the vectors over columns and over rows and of the matrix beside at its
+//! Law: a function is given the sum in float32, the elements of the vectors over columns and over rows and of the matrix `beside` at its
 //! coordinates, and a scale; what it returns is rounded once.
 
 use layout_cuda::tiled_kernels;

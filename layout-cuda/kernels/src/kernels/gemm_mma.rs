@@ -162,7 +162,7 @@ mod products {
         let dst = c.tile([BM, BN], [row, col]).tile([WM, WN], warp);
         for fragment in unroll(0..WM / TALL) {
             let mut finished = local::<f32>(row_major([1, WN / 32 * TALL]));
-            // What is read beside the sums has a lane's pairs of neighbours in every eighth column. It is read for each fragment: held
+            // What the epilogue reads has a lane's pairs of neighbours in every eighth column. It is read for each fragment: held
             // for all of them it would take the registers that the sums leave.
             let of_column = local::<V>(row_major([WN / 4]));
             if BY_COLUMN {

@@ -209,7 +209,7 @@ mod kernels {
             low = low.min(low.shuffle_xor(2));
             high = high.max(high.shuffle_xor(1));
             high = high.max(high.shuffle_xor(2));
-            // Upwards to the bits that a scale has beside its zero: what is least and largest stays within reach.
+            // Upwards to the bits that a scale has next to its zero: what is least and largest stays within reach.
             let bits = (high / LARGEST - low / LARGEST).to_bits().wrapping_add(0xff) & !0xff;
             let scale = f32::from_bits(bits);
             let unit = select(scale > 0.0, scale, 1.0);

@@ -34,9 +34,9 @@ pub enum TensorCore {
     I8,
     /// 16 x 8 x 32, with sums of `i32` that wrap.
     U8,
-    /// 8 x 8 x 16, likewise (every architecture; so is the next one).
+    /// 8 x 8 x 16, with sums of `i32` that wrap (every architecture; so is the next one).
     I8K16,
-    /// 8 x 8 x 16, likewise.
+    /// 8 x 8 x 16, with sums of `i32` that wrap.
     U8K16,
     /// 8 x 8 x 4, each product added by one rounding.
     F64,
