@@ -88,12 +88,11 @@ fn the_order_of_products_reaches_the_code() {
 }
 
 /// The product of every card: of no architecture has it spills, a stack or a warning, where operands begin at 16 bytes. (Others are copied
-/// element by element; sm_120 spills 20 bytes then.)
+/// element by element, and spill up to 64 bytes.)
 #[test]
 fn products_of_warps_have_no_spills_anywhere() {
     let archs = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"];
-    let is_fast =
-        |variant: &&Variant| variant.entry.contains("_Tbf16") && !variant.entry.ends_with("_unaligned");
+    let is_fast = |variant: &&Variant| variant.entry.contains("_Tbf16") && variant.entry.contains("_if");
     let variants = gemm_mma::DEFINITION.variants.iter().filter(is_fast);
     let jobs: Vec<_> = variants.flat_map(|variant| archs.map(|arch| (variant, arch))).collect();
     assert!(jobs.len() >= 24, "{} variants", jobs.len());

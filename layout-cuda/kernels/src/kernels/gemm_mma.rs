@@ -2,15 +2,19 @@
 //!
 //! ```text
 //! for each BK columns of A and rows of B, copied STAGES - 1 ahead:
-//!     wait for its stage, start to copy a later one
-//!     each warp loads WM x STEP of A and STEP x WN of B to registers by `ldmatrix`, for each STEP of K
-//!     products of 16 x 8 x STEP
+//!     for each STEP of them:
+//!         load WM x STEP of A and STEP x WN of B of the next step to registers, by `ldmatrix`; before the first step of the next stage
+//!             wait for it
+//!         in the first step start to copy a later stage
+//!         products of 16 x 8 x STEP of this step
 //! ```
 //!
-//! For speed: lines of shared memory are swizzled, so that the eight rows of 16 bytes that `ldmatrix` reads at once are in all 32 banks,
-//! whichever mode of an operand is contiguous. Three stages are 48 KiB, and two blocks share a multiprocessor of each card; while one
-//! waits for its fragments the other multiplies. Blocks that run at the same time make a rectangle of C, so that they share rows of A and
-//! columns of B in L2.
+//! For speed: a warp's products wait for no load, since their fragments are in registers a step before. Lines of shared memory are
+//! swizzled, so that the eight rows of 16 bytes that `ldmatrix` reads at once are in all 32 banks, whichever mode of an operand is
+//! contiguous. STAGES and STEPS are such that two blocks share a multiprocessor (`Planner::by_warps`): while one waits at its barrier the
+//! other multiplies. Blocks that run at the same time make a rectangle of C, so that they share rows of A and columns of B in L2.
+//! A block that goes on to a next tile (`grid = [SMS]`), tiles of 256 x 128, copies spread over the steps and a variant of whole tiles
+//! were tried on an H100 and were as fast or slower.
 //!
 //! Law: sums in float32, of `i8` exact in `i32`, rounded once to C's elements. `gemm_mma` stores the sums as they are; `gemm_mma_then`
 //! applies a function (the epilogue) to each first.
@@ -24,6 +28,20 @@ mod products {
     /// The tile of C of a block: GROUP rows of tiles at once.
     fn tile_of_block() -> (usize, usize) {
         (block_idx.y * GROUP + block_idx.x % GROUP, block_idx.x / GROUP)
+    }
+
+    /// The bits of a swizzle, and how far above they are read, for lines of so many vectors: eight vectors that are neighbours across lines are
+    /// in all banks.
+    fn swizzle_of(vectors: usize) -> [usize; 2] {
+        if vectors < 8 {
+            [2, 3]
+        } else if vectors == 8 {
+            [3, 3]
+        } else if vectors == 16 {
+            [3, 4]
+        } else {
+            [3, 5]
+        }
     }
 
     /// A warp's sums of the block's tile of C.
@@ -40,64 +58,95 @@ mod products {
         let mma = mma_atom::<T>([TALL, 8, STEP]);
         let (warp_row, warp_col) = (warp_id() / (BN / WN), warp_id() % (BN / WN));
         let (a_strides, a_vector, a_threads, a_turn) = if A_MODE == 1 {
-            ([BM * BK, BK, 1], [1, WIDE], row_major([THREADS / (BK / WIDE), BK / WIDE]), [2, 3])
+            (
+                [BM * BK, BK, 1],
+                [1, WIDE],
+                row_major([THREADS / (BK / WIDE), BK / WIDE]),
+                swizzle_of(BK / WIDE),
+            )
         } else {
-            ([BM * BK, 1, BM], [WIDE, 1], col_major([BM / WIDE, THREADS / (BM / WIDE)]), [3, 4])
+            (
+                [BM * BK, 1, BM],
+                [WIDE, 1],
+                col_major([BM / WIDE, THREADS / (BM / WIDE)]),
+                swizzle_of(BM / WIDE),
+            )
         };
         let (b_strides, b_vector, b_threads, b_turn) = if B_MODE == 1 {
-            ([BK * BN, BN, 1], [1, WIDE], row_major([THREADS / (BN / WIDE), BN / WIDE]), [3, 4])
+            (
+                [BK * BN, BN, 1],
+                [1, WIDE],
+                row_major([THREADS / (BN / WIDE), BN / WIDE]),
+                swizzle_of(BN / WIDE),
+            )
         } else {
-            ([BK * BN, 1, BK], [WIDE, 1], col_major([BK / WIDE, THREADS / (BK / WIDE)]), [2, 3])
+            (
+                [BK * BN, 1, BK],
+                [WIDE, 1],
+                col_major([BK / WIDE, THREADS / (BK / WIDE)]),
+                swizzle_of(BK / WIDE),
+            )
         };
         let a_smem = shared::<T>(layout([STAGES, BM, BK], a_strides).swizzle(a_turn[0], BITS, a_turn[1]));
         let b_smem = shared::<T>(layout([STAGES, BK, BN], b_strides).swizzle(b_turn[0], BITS, b_turn[1]));
 
         let blocks = a.dim(1).div_ceil(BK);
+        let copy = |block: usize, stage: usize| {
+            let a_tile = a.tile([BM, BK], [row, block]).vectorize(a_vector);
+            let b_tile = b.tile([BK, BN], [block, col]).vectorize(b_vector);
+            copy_dram_to_sram_async(&mut a_smem.slice(stage).vectorize(a_vector), &a_tile, a_threads);
+            copy_dram_to_sram_async(&mut b_smem.slice(stage).vectorize(b_vector), &b_tile, b_threads);
+            async_copy_commit_group();
+        };
         for ahead in unroll(0..STAGES - 1) {
-            let a_tile = a.tile([BM, BK], [row, ahead]).vectorize(a_vector);
-            let b_tile = b.tile([BK, BN], [ahead, col]).vectorize(b_vector);
-            copy_dram_to_sram_async(&mut a_smem.slice(ahead).vectorize(a_vector), &a_tile, a_threads);
-            copy_dram_to_sram_async(&mut b_smem.slice(ahead).vectorize(b_vector), &b_tile, b_threads);
-            async_copy_commit_group();
+            copy(ahead, ahead);
         }
+        async_copy_wait_group(STAGES - 2);
+        barrier();
+        let a_now = mma.load_a(&a_smem.slice(0).tile([WM, STEP], [warp_row, 0]));
+        let b_now = mma.load_b(&b_smem.slice(0).tile([STEP, WN], [0, warp_col]));
         for block in 0..blocks {
-            async_copy_wait_group(STAGES - 2);
-            // The stage is there for all warps, and none reads the one that is filled next.
-            barrier();
-            // The last stages are filled with the first blocks again, which no product reads: no condition is between the products.
-            let (ahead, free) = ((block + STAGES - 1) % blocks, (block + STAGES - 1) % STAGES);
-            let a_tile = a.tile([BM, BK], [row, ahead]).vectorize(a_vector);
-            let b_tile = b.tile([BK, BN], [ahead, col]).vectorize(b_vector);
-            copy_dram_to_sram_async(&mut a_smem.slice(free).vectorize(a_vector), &a_tile, a_threads);
-            copy_dram_to_sram_async(&mut b_smem.slice(free).vectorize(b_vector), &b_tile, b_threads);
-            async_copy_commit_group();
-            for step in unroll(0..BK / STEP) {
-                let a_warp = a_smem.slice(block % STAGES).tile([WM, STEP], [warp_row, step]);
-                let b_warp = b_smem.slice(block % STAGES).tile([STEP, WN], [step, warp_col]);
-                mma.mma(&mut acc, &mma.load_a(&a_warp), &mma.load_b(&b_warp));
+            for step in unroll(0..STEPS) {
+                let after = (step + 1) % STEPS;
+                if after == 0 {
+                    async_copy_wait_group(STAGES - 2);
+                    // The next stage is there for all warps, and none reads the one that is filled next.
+                    barrier();
+                }
+                if step == 0 {
+                    // The last stages are filled with the last block again, which no product reads: no condition is between the products.
+                    copy((block + STAGES - 1).min(blocks - 1), (block + STAGES - 1) % STAGES);
+                }
+                let stage = (block + (step + 1) / STEPS) % STAGES;
+                let a_next = mma.load_a(&a_smem.slice(stage).tile([WM, STEP], [warp_row, after]));
+                let b_next = mma.load_b(&b_smem.slice(stage).tile([STEP, WN], [after, warp_col]));
+                mma.mma(&mut acc, &a_now, &b_now);
+                a_now.copy_from(&a_next);
+                b_now.copy_from(&b_next);
             }
         }
         async_copy_wait_all();
     }
 
     /// Each warp makes WM x WN of C. Either mode of an operand of 16 bits may be contiguous, of 8 bits `k` is; lines that begin at multiples
-    /// of 16 bytes are copied by these. With `TURING` it is for sm_75: f16 and `i8`, by the instructions that it has.
+    /// of 16 bytes are copied by these, and B may have more columns than C, of which nothing comes. With `TURING` it is for sm_75: f16 and `i8`, by the instructions that it has.
     #[tiled_kernel(
         T = [bf16, f16, e4m3, i8], U = [bf16, f16, f32, i32], S = [f32, i32], A_MODE = [1, 0], B_MODE = [1, 0],
-        BM = 128, BN = 128, BK = 64 / size_of::<T>(), WM = 64, WN = 64, STAGES = 3, GROUP = 8, TURING = false,
-        STEP = if TURING { 16 } else { 32 } / size_of::<T>(), TALL = if TURING && T == i8 { 8 } else { 16 },
+        BM = 128, BN = 128, WM = 64, WN = 64, STAGES = 3, GROUP = 8, TURING = false, STEPS = 2,
+        STEP = if TURING { 16 } else { 32 } / size_of::<T>(), TALL = if TURING && T == i8 { 8 } else { 16 }, BK = STEPS * STEP,
         filter((S == i32) == (T == i8), if size_of::<T>() == 2 { T == U } else { A_MODE == 1 && B_MODE == 0 }),
         filter(if T == i8 { U == i32 } else { U != i32 }, T != e4m3 || U != f16),
         arch = if T == e4m3 { "sm_89" } else if TURING { "sm_75" } else { "sm_80" },
         block = [BM * BN / (WM * WN) * 32],
         grid = [N.div_ceil(BN) * GROUP, M.div_ceil(BM * GROUP)],
-        require(K % if size_of::<T>() == 1 { 16 } else { 1 } == 0),
-        variant_if(K % 8 == 0, N % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
-        deny(narrowed, synchronous),
+        require(K % if size_of::<T>() == 1 { 16 } else { 1 } == 0, W >= N),
+        variant_if(K % 8 == 0, W % 8 == 0, N % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
+        variant_if(K % 8 == 0, W % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
+        deny(synchronous),
     )]
-    pub fn gemm_mma<T, U, S, const M: usize, const N: usize, const K: usize>(
+    pub fn gemm_mma<T, U, S, const M: usize, const N: usize, const K: usize, const W: usize>(
         a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
-        b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
+        b: &LayoutTensor<T, Contiguous<B_MODE, K, W>>,
         c: &mut LayoutTensor<U, Pitched<M, N>>,
     ) {
         let (row, col) = tile_of_block();
@@ -117,8 +166,8 @@ mod products {
         EPILOGUE = [bias_gelu, plus, silu_times, scaled, scaled_both],
         BY_COLUMN = EPILOGUE == bias_gelu || EPILOGUE == scaled_both, BY_ROW = EPILOGUE == scaled_both,
         BESIDE = EPILOGUE == plus || EPILOGUE == silu_times, A_MODE = 1, B_MODE = [1, 0],
-        BM = 128, BN = 128, BK = 64 / size_of::<T>(), WM = 64, WN = 64, STAGES = 3, GROUP = 8, TURING = false,
-        STEP = if TURING { 16 } else { 32 } / size_of::<T>(), TALL = if TURING && T == i8 { 8 } else { 16 },
+        BM = 128, BN = 128, WM = 64, WN = 64, STAGES = 3, GROUP = 8, TURING = false, STEPS = 2,
+        STEP = if TURING { 16 } else { 32 } / size_of::<T>(), TALL = if TURING && T == i8 { 8 } else { 16 }, BK = STEPS * STEP,
         filter(
             (T == i8 && S == i32 && U == bf16 && V == f32 && B_MODE == 0 && EPILOGUE == scaled_both)
                 || (T == bf16 && S == f32 && U == bf16 && V == bf16 && B_MODE == 1 && (EPILOGUE == bias_gelu || BESIDE))
@@ -126,8 +175,9 @@ mod products {
         arch = if T == e4m3 || U == e4m3 { "sm_89" } else if TURING { "sm_75" } else { "sm_80" },
         block = [BM * BN / (WM * WN) * 32],
         grid = [N.div_ceil(BN) * GROUP, M.div_ceil(BM * GROUP)],
-        require(K % if size_of::<T>() == 1 { 16 } else { 1 } == 0),
-        variant_if(K % 8 == 0, N % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
+        require(K % if size_of::<T>() == 1 { 16 } else { 1 } == 0, W >= N),
+        variant_if(K % 8 == 0, W % 8 == 0, N % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
+        variant_if(K % 8 == 0, W % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
     )]
     pub fn gemm_mma_then<
         T,
@@ -137,13 +187,14 @@ mod products {
         const M: usize,
         const N: usize,
         const K: usize,
+        const W: usize,
         const COLUMNS: usize,
         const ROWS: usize,
         const HIGH: usize,
         const BROAD: usize,
     >(
         a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
-        b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
+        b: &LayoutTensor<T, Contiguous<B_MODE, K, W>>,
         columns: &LayoutTensor<V, RowMajor<COLUMNS>>,
         rows: &LayoutTensor<f32, RowMajor<ROWS>>,
         beside: &LayoutTensor<V, Pitched<HIGH, BROAD>>,

@@ -102,6 +102,9 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
     )
 }
 
+/// Parameters of `gemm_mma` that a plan sets.
+const TILES: [&str; 6] = ["BM", "BN", "WM", "WN", "STAGES", "STEPS"];
+
 /// The same by one of the two kernels that have epilogues: [`Kernel::Gemm`], or [`Kernel::GemmMma`].
 ///
 /// # Errors
@@ -149,7 +152,10 @@ pub fn multiply_then_by<T: Element, U: Element, V: Element>(
     // Where the operands have to be is what it is without an epilogue. All of C is one launch, and the threads store a C that TMA cannot.
     let result = if operand.bytes() == 2 { operand } else { result };
     let plan = Plan::of(&Product { result, ..product }, machine, Some(kernel), None);
-    let deep = if by_warps { plan.parts.first().map_or(k, |part| part.depth[0]) } else { k };
+    let (deep, wide) = match plan.parts.first() {
+        Some(part) if by_warps => (part.depth[0], part.columns.end),
+        _ => (k, n),
+    };
     let units = 16 / size_of::<U>();
     let direct = !(c.strides()[0].is_multiple_of(units) && n.is_multiple_of(units));
     let (none, nothing, no_rows) =
@@ -164,9 +170,16 @@ pub fn multiply_then_by<T: Element, U: Element, V: Element>(
     let Workspace { a: own_a, b: own_b, .. } = workspace;
     let modes = [product.a.along(), product.b.along()];
     let set = epilogue_set(kernel, epilogue.name(), [T::ELEM, U::ELEM, V::ELEM], modes, direct, machine);
+    // The tiles are those of a product without an epilogue.
+    let tiles = plan.parts.first().and_then(|part| part.set.as_ref()).filter(|_| by_warps);
+    let tiles = tiles.into_iter().flat_map(|tiles| TILES.map(|name| (name, tiles.get(name))));
+    let set = tiles.fold(set, |set, (name, value)| match value {
+        Some(value) => set.with(name, value),
+        None => set,
+    });
     let [a, b] = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    let (a, b) = (a.part([0..m, 0..deep])?, b.part([0..deep, 0..n])?);
+    let (a, b) = (a.part([0..m, 0..deep])?, b.part([0..deep, 0..wide])?);
     match by_warps {
         false => gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),
         true => gemm_mma_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),

@@ -409,7 +409,11 @@ impl Planner<'_> {
     /// By `mma.sync`: lines of operands begin at multiples of 16 bytes, those of 8 bits are along `k` and of whole vectors; C is where it is.
     fn by_warps(&self) -> Plan {
         let ([bytes, _], [m, n, k]) = (self.bytes(), self.product.extents());
-        let deep = if bytes == 1 { k.next_multiple_of(ROW_BYTES) } else { k };
+        let vectors = |extent: usize| extent.next_multiple_of(ROW_BYTES / bytes);
+        // Lines of whole vectors are worth a copy of a large product's operands.
+        let large = [m, n, k].iter().fold(1_usize, |all, extent| all.saturating_mul(*extent)) >= LARGE;
+        let deep = if bytes == 1 || large { vectors(k) } else { k };
+        let wide = if bytes > 1 && large && self.product.b.along() == 1 { vectors(n) } else { n };
         let place = |matrix: &Matrix, along: usize, shape: [usize; 2]| match bytes > 1
             || matrix.along() == along
         {
@@ -419,7 +423,7 @@ impl Planner<'_> {
         let modes = if bytes == 1 { [("A_MODE", number(1)), ("B_MODE", number(0))] } else { self.modes() };
         let turing = ("TURING", ParamValue::Bool(!self.is_ampere()));
         let changes: Vec<_> =
-            modes.into_iter().chain([turing]).chain(numbers(self.tiles_of_warps())).collect();
+            modes.into_iter().chain([turing]).chain(numbers(self.tiles_of_warps([deep, wide]))).collect();
         let Product { a, b, .. } = self.product;
         // The set follows from the types and these: what the attribute lists has Ampere's instructions.
         let sums = if self.product.operand == Elem::I8 { Elem::I32 } else { Elem::F32 };
@@ -430,19 +434,29 @@ impl Planner<'_> {
             .chain(&types)
             .fold(ParamSet::default(), |set, (name, value)| set.with(name, *value));
         let set = if self.asked.is_some() { self.set(Kernel::GemmMma, &changes) } else { Some(own) };
-        let part = Part { depth: [deep, deep], set, ..self.whole(Kernel::GemmMma, &[]) };
-        Plan { a: place(a, 1, [m, deep]), b: place(b, 0, [deep, n]), c: Place::Here, parts: vec![part] }
+        let part = Part { depth: [deep, deep], columns: 0..wide, set, ..self.whole(Kernel::GemmMma, &[]) };
+        Plan { a: place(a, 1, [m, deep]), b: place(b, 0, [deep, wide]), c: Place::Here, parts: vec![part] }
     }
 
-    /// What the set of `gemm_mma` has otherwise where C has fewer tiles than there are multiprocessors: a quarter of the tile, and more
-    /// stages.
-    fn tiles_of_warps(&self) -> Changes {
+    /// What the set of `gemm_mma` has otherwise, given the extents of B: where lines are whole vectors, stages that are as large as two blocks
+    /// of a multiprocessor have room for. Where C has fewer tiles than there are multiprocessors, a quarter of the tile.
+    fn tiles_of_warps(&self, lines: [usize; 2]) -> Changes {
         let [m, n] = self.product.c.shape;
-        let few = m.div_ceil(128).saturating_mul(n.div_ceil(128)) < self.machine.multiprocessors;
-        if self.asked.is_some() || !few {
-            &[]
-        } else {
-            &[("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32), ("STAGES", 4)]
+        let tiles = |extent: usize| m.div_ceil(extent).saturating_mul(n.div_ceil(extent));
+        let vectors = lines.iter().all(|extent| extent.is_multiple_of(8));
+        // A stage of four steps is 32 KiB, on Turing 16.
+        match self.machine.arch.shared_bytes() >> 10 {
+            _ if self.asked.is_some() => &[],
+            _ if tiles(64) <= self.machine.multiprocessors => {
+                &[("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32), ("STEPS", 8)]
+            }
+            _ if tiles(128) < self.machine.multiprocessors => {
+                &[("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32), ("STEPS", 4)]
+            }
+            200.. if vectors => &[("STEPS", 4)],
+            ..66 | 130.. if vectors => &[("STEPS", 4), ("STAGES", 2)],
+            ..66 => &[("STEPS", 4)],
+            _ => &[],
         }
     }
 
