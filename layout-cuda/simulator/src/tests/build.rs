@@ -73,6 +73,7 @@ impl Build {
                 variables: Vec::new(),
                 places: Vec::new(),
                 atoms: Atoms::default(),
+                named: Vec::new(),
                 positions: (0..100).map(|line| Position { line, column: 1 }).collect(),
             },
             body: Vec::new(),

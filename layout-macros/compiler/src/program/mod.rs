@@ -19,6 +19,7 @@
 //! | copies of boxes by TMA | `tensor_map.rs` |
 //! | matrix instructions of a warp | `matrix.rs` |
 //! | formatted text | `message.rs` |
+//! | names that leave no statement | `named.rs` |
 //! | matrix products of a warpgroup | `wgmma.rs` |
 //! | the walk over a program | `walk.rs` |
 //! | names that a piece of code uses | `uses.rs` |
@@ -31,6 +32,7 @@ pub mod flow;
 mod loss;
 mod matrix;
 pub mod message;
+mod named;
 mod operation;
 mod place;
 mod signal;
@@ -47,6 +49,7 @@ pub use collective::*;
 pub use loss::*;
 pub use matrix::*;
 pub use message::{Message, MessagePart};
+pub use named::*;
 pub use operation::Transport;
 pub use operation::*;
 pub use place::*;
@@ -74,6 +77,8 @@ pub struct Tables {
     pub atoms: Atoms,
     /// Line and column of each origin.
     pub positions: Vec<Position>,
+    /// Names of views and of indices, in the order of the text.
+    pub named: Vec<Named>,
 }
 
 impl Tables {

@@ -192,6 +192,7 @@ fn evaluator<'k>(
             places: Vec::new(),
             atoms: Atoms::default(),
             positions: kernel.positions.clone(),
+            named: Vec::new(),
         },
         errors: Errors::new(),
         out: Vec::new(),

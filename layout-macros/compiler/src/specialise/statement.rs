@@ -225,6 +225,7 @@ impl Evaluator<'_> {
             (Pattern::Local(local), datum) => {
                 let mutable = self.kernel.locals[local.0 as usize].mutable;
                 let binding = self.binding(*local, mutable, datum);
+                self.note_name(*local, &binding);
                 self.bindings.insert(*local, binding);
             }
             (Pattern::Tuple(patterns), StaticValue::Tuple(parts) | StaticValue::Array(parts))

@@ -10,7 +10,7 @@ use crate::elem::{Constant, Elem};
 use crate::index::{Index, VarId};
 use crate::ir::{Annotation, BinaryOp, ExprId, ExprKind, LocalId, TypeRef};
 use crate::origin::Origin;
-use crate::program::{MessagePart, Statement, StatementKind, Value, VariableKind};
+use crate::program::{MessagePart, Named, NamedValue, Statement, StatementKind, Value, VariableKind};
 use std::collections::HashMap;
 
 impl Evaluator<'_> {
@@ -66,6 +66,28 @@ impl Evaluator<'_> {
             }
             other => Binding::Value(self.hold(&local.name, other, local.origin)),
         }
+    }
+
+    /// Notes a name that leaves no statement, for what shows a run.
+    pub(super) fn note_name(&mut self, id: LocalId, binding: &Binding) {
+        let value = match binding {
+            Binding::Value(StaticValue::Index(index)) => NamedValue::Index(index.clone()),
+            Binding::Value(StaticValue::View(view)) => {
+                let Ok(offset) = view.full_offset() else { return };
+                let mut modes = Vec::new();
+                for mode in &view.modes {
+                    modes.push([mode.extent.clone(), mode.stride.clone()]);
+                    if mode.lanes > 1 {
+                        modes.push([Index::constant(mode.lanes), mode.lane_stride.clone()]);
+                    }
+                }
+                NamedValue::View { place: view.place, offset, modes, swizzle: view.swizzle }
+            }
+            _ => return,
+        };
+        let local = &self.kernel.locals[id.0 as usize];
+        let (name, origin) = (local.name.clone(), local.origin);
+        self.tables.named.push(Named { name, origin, value });
     }
 
     fn element(

@@ -87,6 +87,7 @@ impl Build {
                 places: Vec::new(),
                 atoms: Atoms::default(),
                 positions: vec![Position::default()],
+                named: Vec::new(),
             },
         }
     }
