@@ -265,7 +265,7 @@ fn no_arm_takes_the_rest_of_the_program() {
 }
 
 /// The modules of the simulator in the order of their layers, each with the modules that it may name.
-const SIMULATOR: [(&str, &[&str]); 19] = [
+const SIMULATOR: [(&str, &[&str]); 21] = [
     ("register", &[]),
     ("report", &[]),
     ("options", &[]),
@@ -279,7 +279,8 @@ const SIMULATOR: [(&str, &[&str]); 19] = [
     ("arithmetic", &["bytecode"]),
     ("state", &["memory", "async_op", "bytecode"]),
     ("event", &["report", "findings", "printed", "memory", "async_op", "bytecode", "state"]),
-    ("machine", &["report", "findings", "memory", "bytecode", "state", "event"]),
+    ("trail", &["memory", "bytecode", "state", "event"]),
+    ("machine", &["report", "findings", "memory", "bytecode", "state", "event", "trail"]),
     ("compile", &["options", "error", "memory", "async_op", "bytecode", "arithmetic"]),
     (
         "actors",
@@ -294,6 +295,13 @@ const SIMULATOR: [(&str, &[&str]); 19] = [
         ],
     ),
     ("workers", &["report", "options", "findings", "printed", "progress", "bytecode", "machine"]),
+    (
+        "debug",
+        &[
+            "report", "options", "findings", "memory", "bytecode", "state", "machine", "schedule", "workers",
+            "trail",
+        ],
+    ),
 ];
 
 #[test]

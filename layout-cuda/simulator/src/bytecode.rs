@@ -14,6 +14,7 @@ pub(crate) use crate::register::{Bank, FULL, LANES, Register, Sum};
 
 use crate::async_op::AsyncOps;
 use layout_compiler::elem::Elem;
+use layout_compiler::index::VarId;
 use layout_compiler::ir::{BinaryOp, Spec};
 use layout_compiler::math::Math;
 use layout_compiler::program::{AtomicChange, Collective, Participants, Scope, Selector, TensorCore};
@@ -179,6 +180,8 @@ pub(crate) enum Op {
     },
     /// A barrier.
     Barrier { participants: Participants, site: u32 },
+    /// A statement begins, in the program of a watched run.
+    Statement,
     /// An instruction of the asynchronous proxy, by its number in the program's list.
     Asynchronous { work: u32 },
     /// Reports lanes in which a tracked register is uninitialised.
@@ -268,7 +271,7 @@ impl Op {
 
     /// Whether it is not counted as work of the kernel.
     pub(crate) fn is_instrumentation(&self) -> bool {
-        self.is_check() || matches!(self, Op::Poison { .. } | Op::Endless { .. } | Op::End)
+        self.is_check() || matches!(self, Op::Poison { .. } | Op::Endless { .. } | Op::End | Op::Statement)
     }
 }
 
@@ -336,12 +339,31 @@ pub(crate) enum Target {
     Local { register: u32, slot: u32 },
 }
 
+/// What a watched run shows of the kernel's text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DebugInfo {
+    pub variables: Vec<ScopedVariable>,
+    /// For each place its first register, if it is local.
+    pub locals: Vec<Option<u32>>,
+}
+
+/// A variable of the kernel, and the instructions in its scope.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScopedVariable {
+    pub id: VarId,
+    pub register: Register,
+    pub from: u32,
+    pub to: u32,
+}
+
 /// The program of a launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     pub code: Vec<Op>,
     /// The Rust line of each instruction.
     pub lines: Vec<u32>,
+    /// What a watched run shows.
+    pub debug: DebugInfo,
     pub sites: Vec<Site>,
     /// Registers of floats.
     pub f32: u32,

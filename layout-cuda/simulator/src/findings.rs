@@ -5,8 +5,8 @@
 //! schedules follow.
 
 use crate::report::{Finding, FindingKind};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// A message, and the line of the conflicting access if it is known.
 pub(crate) struct Message {
@@ -37,9 +37,12 @@ pub(crate) struct Moment {
     pub order: u64,
 }
 
+/// Its kind and its site.
+pub(crate) type Key = (FindingKind, u32);
+
 #[derive(Default)]
 pub(crate) struct Findings {
-    known: HashMap<(FindingKind, u32), (Moment, Finding)>,
+    known: HashMap<Key, (Moment, Finding)>,
     now: Moment,
 }
 
@@ -65,6 +68,17 @@ impl Findings {
                 entry.insert((self.now, finding));
             }
         }
+    }
+
+    /// The findings that are not among those known before; they are afterwards.
+    pub(crate) fn news(&self, before: &mut HashSet<Key>) -> Vec<Finding> {
+        if self.known.len() <= before.len() {
+            return Vec::new();
+        }
+        let new = self.known.iter().filter(|(key, _)| before.insert(**key));
+        let mut new: Vec<&(Moment, Finding)> = new.map(|(_, found)| found).collect();
+        new.sort_by_key(|(moment, _)| *moment);
+        new.into_iter().map(|(_, finding)| finding.clone()).collect()
     }
 
     /// Moves a finding to the front: it is the cause of the others.

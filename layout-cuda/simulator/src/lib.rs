@@ -26,6 +26,7 @@ mod arithmetic;
 mod async_op;
 mod bytecode;
 mod compile;
+mod debug;
 mod error;
 mod event;
 mod findings;
@@ -40,8 +41,11 @@ mod schedule;
 mod state;
 #[cfg(test)]
 mod tests;
+mod trail;
 mod workers;
 
+pub use debug::{Arrow, Span, Timeline, Track};
+pub use debug::{Barrier, Copying, Moment, PauseAt, Session, Status, Tensor, TensorSpace, Value, WarpState};
 pub use error::SimulateError;
 pub use options::{Options, SimulatorArgument};
 pub use progress::{Progress, when_slow};
@@ -55,6 +59,7 @@ use machine::Launch;
 use memory::bytes::Global;
 use schedule::{difference, residents};
 use state::cluster;
+pub use trail::Access;
 use workers::run;
 
 /// Runs a launch. Afterwards the written tensors hold the results.
@@ -80,34 +85,12 @@ pub fn simulate(
     arguments: &mut [SimulatorArgument<'_>],
     options: &Options,
 ) -> Result<Report, SimulateError> {
-    let values = argument_values(checked, arguments)?;
-    let threads_of_block = bound.block.iter().map(|extent| u64::from(*extent)).product::<u64>();
-    if threads_of_block > 1024 {
-        return Err(SimulateError::TooLarge { what: format!("a block of {threads_of_block} threads") });
-    }
-    let blocks = bound.grid.iter().fold(1u64, |product, extent| product.saturating_mul((*extent).into()));
-    if blocks >= u64::from(u32::MAX) - 1 {
-        return Err(SimulateError::TooLarge { what: format!("a grid of {blocks} blocks") });
-    }
-    let program = compile::compile(checked, bound, &values, options)?;
-    if blocks == 0 || threads_of_block == 0 {
+    let program = program(checked, bound, arguments, options, false)?;
+    let blocks = bound.grid.iter().map(|extent| u64::from(*extent)).product::<u64>();
+    if blocks == 0 || bound.block.contains(&0) {
         return Ok(Report::default());
     }
-    let cluster = checked.plan().cluster;
-    let ranks = u64::from(cluster::size(cluster));
-    let whole = (0..3).all(|axis| bound.grid[axis].is_multiple_of(cluster[axis].max(1)));
-    let actors = machine::actors(&program, threads_of_block as u32, ranks);
-    if !whole || ranks > 16 || actors > machine::MOST_ACTORS {
-        let what =
-            format!("a grid of {:?} blocks in clusters of {cluster:?} with {actors} actors", bound.grid);
-        return Err(SimulateError::TooLarge { what });
-    }
-    if checked.plan().cooperative {
-        let most = residents::places(checked, bound, options.multiprocessors) as u64;
-        if blocks > most {
-            return Err(SimulateError::NotResident { blocks, most });
-        }
-    }
+    let ranks = u64::from(cluster::size(checked.plan().cluster));
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if options.threads == 0 { available } else { options.threads };
     let workers = if program.ordered { 1 } else { workers };
@@ -143,17 +126,102 @@ pub fn simulate(
                 outcome.findings.merge_new(found.findings, number, seed);
             }
         }
-        let globals = launch.globals;
-        let written: Vec<Option<Global<'static>>> = globals.into_iter().map(Global::into_words).collect();
-        for (argument, words) in arguments.iter_mut().zip(written) {
-            if let (SimulatorArgument::Write(bytes), Some(words)) = (argument, words) {
-                words.copy_to(bytes);
-            }
-        }
+        let written: Vec<Option<Global<'static>>> =
+            launch.globals.into_iter().map(Global::into_words).collect();
+        write_back(arguments, written);
         report = Some(outcome.report(&program, options));
         break;
     }
     Ok(report.unwrap_or_default())
+}
+
+/// Records the run of a launch, under the schedule [`Options::seed`], and hands its session on: see [`Session`]. Results and report are
+/// those of [`simulate`] under this schedule alone.
+///
+/// ```
+/// # use layout_compiler::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../layout-macros/compiler/doc/double.rs.in")); } use shared::double;
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// use layout_simulator::{Options, SimulatorArgument, debug};
+/// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address: 0, len: 100 };
+/// let mut bytes = vec![0u8; 400];
+/// let mut arguments = [SimulatorArgument::Write(&mut bytes)];
+/// let bound = checked.plan().bind(&[x], None)?;
+/// debug(&checked, &bound, &mut arguments, &Options::default(), &mut |session| {
+///     session.go(session.steps() / 2);
+///     assert!(session.moment().warps()[0].live > 0);
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn debug(
+    checked: &Checked,
+    bound: &Bound,
+    arguments: &mut [SimulatorArgument<'_>],
+    options: &Options,
+    with: &mut dyn FnMut(&mut Session<'_>),
+) -> Result<Report, SimulateError> {
+    let program = program(checked, bound, arguments, options, true)?;
+    if bound.grid.contains(&0) || bound.block.contains(&0) {
+        return Ok(Report::default());
+    }
+    let recorded = launch(checked, &program, bound, arguments, options)?;
+    let mut repeated = launch(checked, &program, bound, arguments, options)?;
+    (repeated.analyses, repeated.counters) = (Vec::new(), false);
+    let (of, to) = (&recorded, &repeated);
+    let recording = debug::Recording { checked, bound, program: &program, recorded: of, repeated: to };
+    let report = debug::session(recording, arguments, options, with);
+    let written = recorded.globals.into_iter().map(Global::into_words).collect();
+    write_back(arguments, written);
+    Ok(report)
+}
+
+/// The program of a launch that the simulator takes.
+fn program(
+    checked: &Checked,
+    bound: &Bound,
+    arguments: &[SimulatorArgument<'_>],
+    options: &Options,
+    watched: bool,
+) -> Result<bytecode::Program, SimulateError> {
+    let values = argument_values(checked, arguments)?;
+    let threads_of_block = bound.block.iter().map(|extent| u64::from(*extent)).product::<u64>();
+    if threads_of_block > 1024 {
+        return Err(SimulateError::TooLarge { what: format!("a block of {threads_of_block} threads") });
+    }
+    let blocks = bound.grid.iter().fold(1u64, |product, extent| product.saturating_mul((*extent).into()));
+    if blocks >= u64::from(u32::MAX) - 1 {
+        return Err(SimulateError::TooLarge { what: format!("a grid of {blocks} blocks") });
+    }
+    let program = compile::compile(checked, bound, &values, options, watched)?;
+    if blocks == 0 || threads_of_block == 0 {
+        return Ok(program);
+    }
+    let cluster = checked.plan().cluster;
+    let ranks = u64::from(cluster::size(cluster));
+    let whole = (0..3).all(|axis| bound.grid[axis].is_multiple_of(cluster[axis].max(1)));
+    let actors = machine::actors(&program, threads_of_block as u32, ranks);
+    if !whole || ranks > 16 || actors > machine::MOST_ACTORS {
+        let what =
+            format!("a grid of {:?} blocks in clusters of {cluster:?} with {actors} actors", bound.grid);
+        return Err(SimulateError::TooLarge { what });
+    }
+    if checked.plan().cooperative {
+        let most = residents::places(checked, bound, options.multiprocessors) as u64;
+        if blocks > most {
+            return Err(SimulateError::NotResident { blocks, most });
+        }
+    }
+    Ok(program)
+}
+
+/// Copies what a launch wrote into its arguments.
+fn write_back(arguments: &mut [SimulatorArgument<'_>], written: Vec<Option<Global<'static>>>) {
+    for (argument, words) in arguments.iter_mut().zip(written) {
+        if let (SimulatorArgument::Write(bytes), Some(words)) = (argument, words) {
+            words.copy_to(bytes);
+        }
+    }
 }
 
 /// Checks the arguments against the kernel's.

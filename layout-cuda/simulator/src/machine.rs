@@ -13,6 +13,8 @@ use crate::state::cluster;
 use crate::state::policy::SchedulePolicy;
 use crate::state::proxy::Proxy;
 use crate::state::warp::{Warp, coordinates};
+use crate::state::watch::{Round, Watch};
+use crate::trail::Trail;
 use std::cell::RefCell;
 
 /// An analysis of a launch; its state is shared by the host threads.
@@ -74,6 +76,14 @@ pub(crate) struct Machine<'a> {
     pub proxy: Proxy,
     pub releases: Releases,
     pub policy: SchedulePolicy,
+    /// Counts statements, and pauses the run in front of one.
+    pub watch: Option<Box<Watch>>,
+    /// The step that a watched run executes.
+    pub now: u64,
+    /// The round that a pause interrupted.
+    pub round: Option<Round>,
+    /// The last accesses to a range, where they are looked for.
+    pub trail: Option<Box<Trail>>,
     /// Whether anything was written, released or ended since this was reset.
     pub progress: bool,
     /// Whether the last warp did an atomic write that another warp may be polling.
@@ -119,6 +129,10 @@ impl<'a> Machine<'a> {
             proxy,
             releases: Releases::default(),
             policy: SchedulePolicy::new(launch.seed),
+            watch: None,
+            now: 0,
+            round: None,
+            trail: None,
             progress: false,
             wrote_atomically: false,
         }
@@ -126,7 +140,7 @@ impl<'a> Machine<'a> {
 
     #[inline]
     pub(crate) fn observed(&self) -> bool {
-        !self.observers.is_empty()
+        !self.observers.is_empty() || self.trail.is_some()
     }
 
     #[inline]
@@ -142,6 +156,10 @@ impl<'a> Machine<'a> {
                 }
             }
             self.observers = observers;
+            if let Some(mut trail) = self.trail.take() {
+                trail.on_event(event, self.launch.program, self.now);
+                self.trail = Some(trail);
+            }
         }
     }
 

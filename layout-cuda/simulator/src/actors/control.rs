@@ -3,10 +3,10 @@
 //! Law: the lanes that are active before a statement are active after it. Lanes that left a loop or an iteration are
 //! inactive until its end.
 
-use super::endless_loop::LoopDetector;
 use super::proxy::Flow;
 use crate::bytecode::Op;
 use crate::machine::Machine;
+use crate::state::endless_loop::LoopDetector;
 use crate::state::warp::{Frame, State, Warp};
 
 impl Machine<'_> {

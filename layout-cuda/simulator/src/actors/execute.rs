@@ -4,7 +4,6 @@
 //! threads (here, and in the callees), or is instrumentation that only analyses observe.
 
 use super::collectives;
-use super::endless_loop::LoopDetector;
 use super::mma;
 use super::proxy::Flow;
 use super::scaled_mma;
@@ -12,6 +11,7 @@ use crate::bytecode::Op;
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::report::FindingKind;
+use crate::state::endless_loop::LoopDetector;
 use crate::state::warp::{State, Warp};
 use layout_compiler::program::{Collective, Participants};
 
@@ -27,7 +27,8 @@ impl Machine<'_> {
     fn run(&mut self, warp: &mut Warp) {
         let program = self.launch.program;
         let counters = self.launch.counters;
-        let mut rounds = LoopDetector::new();
+        let paused = self.watch.as_mut().and_then(|watch| watch.rounds.take());
+        let mut rounds = paused.unwrap_or_else(LoopDetector::new);
         loop {
             let at = warp.pc;
             if counters {
@@ -50,6 +51,9 @@ impl Machine<'_> {
                 Some(Flow::Next) | None => {}
                 Some(Flow::Again) => {
                     warp.pc = at;
+                    if let Some(watch) = self.watch.as_mut().filter(|watch| watch.paused) {
+                        watch.rounds = Some(rounds);
+                    }
                     return;
                 }
                 Some(Flow::Stop) => return,
@@ -121,9 +125,23 @@ impl Machine<'_> {
                 }
             }
             Op::Asynchronous { work } => return Some(self.asynchronous(warp, work)),
+            Op::Statement => return Some(self.statement(warp)),
             _ => return None,
         }
         Some(Flow::Next)
+    }
+
+    /// A statement of a watched run begins: it is a step, unless the run pauses in front of it.
+    #[cold]
+    fn statement(&mut self, warp: &Warp) -> Flow {
+        let block = self.clocks.blocks.first().map_or(0, |block| block.number);
+        // Where no lane is active nothing is executed.
+        let Some(watch) = self.watch.as_mut().filter(|_| warp.active != 0) else { return Flow::Next };
+        if watch.pauses(warp.pc - 1, warp.number, block) {
+            return Flow::Again;
+        }
+        self.now = watch.step - 1;
+        Flow::Next
     }
 
     /// Reports inactive threads of a warp at an instruction that needs all of them.

@@ -11,7 +11,6 @@ mod collectives;
 mod control;
 mod copy;
 mod elementwise;
-mod endless_loop;
 mod execute;
 mod load_store;
 mod local;

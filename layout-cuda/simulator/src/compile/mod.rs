@@ -17,7 +17,7 @@ mod message;
 mod statement;
 mod value;
 
-use crate::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
+use crate::bytecode::{Bank, Op, Program, Register, ScopedVariable, Site, Sum, Target};
 use crate::error::SimulateError;
 use crate::options::Options;
 use index::Cache;
@@ -97,6 +97,8 @@ struct Compiler<'a> {
     loaded: BTreeSet<(PlaceId, VarId)>,
     /// For each enclosing `if` the places whose atomic loads its condition depends on.
     guards: Vec<BTreeSet<PlaceId>>,
+    /// Whether statements and variables are listed.
+    watched: bool,
 }
 
 pub(super) fn compile(
@@ -104,6 +106,7 @@ pub(super) fn compile(
     bound: &Bound,
     arguments: &[ArgumentValue],
     options: &Options,
+    watched: bool,
 ) -> Result<Program> {
     let tables = checked.tables();
     let mut compiler = Compiler {
@@ -134,6 +137,7 @@ pub(super) fn compile(
         placing: false,
         loaded: BTreeSet::new(),
         guards: Vec::new(),
+        watched,
     };
     if options.findings {
         compiler.loaded = compiler.loaded(checked.body());
@@ -142,6 +146,10 @@ pub(super) fn compile(
     compiler.count_registers();
     compiler.list(checked.body())?;
     compiler.emit(Op::End);
+    if watched {
+        compiler.program.debug.locals =
+            compiler.locals.iter().map(|local| local.map(|(register, _)| register)).collect();
+    }
     Ok(compiler.program)
 }
 
@@ -294,6 +302,13 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// A statement begins.
+    fn begin_statement(&mut self) {
+        if self.watched {
+            self.emit(Op::Statement);
+        }
+    }
+
     fn variable(&self, id: VarId) -> Result<Binding> {
         self.variables
             .get(id.0 as usize)
@@ -304,6 +319,10 @@ impl Compiler<'_> {
 
     fn bind(&mut self, id: VarId, register: Register, slot: Option<u32>) -> Result {
         self.cache.forget(id);
+        if self.watched {
+            let from = self.here();
+            self.program.debug.variables.push(ScopedVariable { id, register, from, to: u32::MAX });
+        }
         match self.variables.get_mut(id.0 as usize) {
             Some(binding) => *binding = Some(Binding { register, slot }),
             None => return Err(malformed(format!("there is no variable {}", id.0))),

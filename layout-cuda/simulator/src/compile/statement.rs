@@ -37,15 +37,19 @@ impl For<'_> {
 pub(super) struct Mark {
     taken: Taken,
     cache: usize,
+    variables: usize,
 }
 
 impl Compiler<'_> {
     pub(super) fn mark(&self) -> Mark {
-        Mark { taken: self.taken, cache: self.cache.mark() }
+        Mark { taken: self.taken, cache: self.cache.mark(), variables: self.program.debug.variables.len() }
     }
 
     pub(super) fn rewind(&mut self, mark: Mark) {
         self.cache.rewind(mark.cache);
+        let end = self.here();
+        let ended = self.program.debug.variables.iter_mut().skip(mark.variables);
+        ended.for_each(|variable| variable.to = variable.to.min(end));
         self.taken = mark.taken;
     }
 
@@ -53,6 +57,7 @@ impl Compiler<'_> {
         let mark = self.mark();
         for statement in body {
             self.at(statement.origin)?;
+            self.begin_statement();
             self.statement(statement)?;
             if matches!(statement.kind, StatementKind::Break | StatementKind::Continue) {
                 break;
@@ -217,6 +222,7 @@ impl Compiler<'_> {
         self.emit(Op::LoopBegin);
         let top = self.here();
         let inside = self.mark();
+        self.begin_statement();
         let mask = self.condition(condition)?;
         let test = self.emit(Op::LoopTest { mask, exit: 0 });
         let line = (self.line, self.site);

@@ -34,6 +34,30 @@ impl<'a> Global<'a> {
         }
     }
 
+    /// Its length in bytes, a whole number of words if it is written.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Global::None => 0,
+            Global::Read(bytes) => bytes.len(),
+            Global::Write(words) => 4 * words.len(),
+        }
+    }
+
+    /// The words of a written tensor; none of another argument.
+    pub(crate) fn words(&self) -> Vec<u32> {
+        match self {
+            Global::Write(words) => words.iter().map(|word| word.load(Relaxed)).collect(),
+            Global::None | Global::Read(_) => Vec::new(),
+        }
+    }
+
+    /// Writes all words of a written tensor.
+    pub(crate) fn set_words(&self, from: &[u32]) {
+        if let Global::Write(words) = self {
+            words.iter().zip(from).for_each(|(word, value)| word.store(*value, Relaxed));
+        }
+    }
+
     pub(crate) fn copy_to(&self, bytes: &mut [u8]) {
         if let Global::Write(words) = self {
             for (chunk, word) in bytes.chunks_mut(4).zip(words) {

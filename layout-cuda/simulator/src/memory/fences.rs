@@ -22,7 +22,7 @@ struct WarpFences {
 }
 
 /// The fences of each warp.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FenceLog(Vec<WarpFences>);
 
 impl FenceLog {
@@ -78,7 +78,7 @@ impl FenceLog {
 }
 
 /// The proxy fences of shared memory, or of global memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ProxyFences {
     /// The fences in the writing threads.
     pub passed: FenceLog,

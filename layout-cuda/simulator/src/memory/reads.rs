@@ -11,7 +11,7 @@ use super::lane_clocks::Accessor;
 use crate::register::LANES;
 
 /// For each warp and lane the time before which its reads have completed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reads(Vec<[u32; LANES]>);
 
 impl Reads {

@@ -36,7 +36,7 @@ impl ReleaseRecord {
 }
 
 /// The last release of each element.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Releases(pub HashMap<ByteAddress, Vec<ReleaseRecord>>);
 
 /// The fences of a warp's lanes.

@@ -158,7 +158,7 @@ impl Machine<'_> {
     }
 
     /// A wait in words.
-    fn waits_for(&self, state: State, warps: &[usize]) -> String {
+    pub(crate) fn waits_for(&self, state: State, warps: &[usize]) -> String {
         let program = self.launch.program;
         let line = program.sites.get(site(state) as usize).map_or(0, |site| site.line);
         let what = match state {

@@ -5,5 +5,5 @@
 mod deadlock;
 pub(super) mod difference;
 pub(super) mod residents;
-mod run;
+pub(super) mod run;
 mod wake;

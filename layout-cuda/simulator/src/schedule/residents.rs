@@ -33,7 +33,7 @@ const PATIENCE: u32 = 4;
 const IDLE: u32 = 1 << 12;
 
 /// A resident cluster while another one runs.
-pub(crate) struct Resident<'a> {
+struct Resident<'a> {
     warps: Vec<Warp>,
     clocks: ClusterClocks,
     shared: Vec<u8>,
@@ -60,76 +60,150 @@ pub(crate) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> 
     usize::try_from(clusters).unwrap_or(usize::MAX).max(1)
 }
 
+/// The clusters that run concurrently, and the place in their schedule.
+#[derive(Default)]
+pub(crate) struct Together<'a> {
+    residents: Vec<Resident<'a>>,
+    /// Clusters that have started.
+    next: u64,
+    /// Rounds without progress.
+    idle: u32,
+    /// How many residents wait for the grid; clusters that have not started come before them.
+    at_grid_barrier: usize,
+    /// The residents of this round and the steps of each, the next one last.
+    turns: Vec<(usize, u32)>,
+    /// Whether one of them made progress, and the steps of the present one since its last.
+    progress: bool,
+    still: u32,
+    /// Whether a watched run is paused: the machine holds the state of the present resident.
+    paused: bool,
+}
+
+impl Together<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.residents.len()
+    }
+
+    /// A copy without the analyses.
+    pub(crate) fn copy(&self) -> Together<'static> {
+        let copy = |one: &Resident<'_>| Resident {
+            warps: one.warps.clone(),
+            clocks: one.clocks.clone(),
+            shared: one.shared.clone(),
+            observers: Vec::new(),
+            proxy: one.proxy.clone(),
+            policy: one.policy,
+            at_grid_barrier: one.at_grid_barrier,
+            ended: one.ended,
+        };
+        Together {
+            residents: self.residents.iter().map(copy).collect(),
+            next: self.next,
+            idle: self.idle,
+            at_grid_barrier: self.at_grid_barrier,
+            turns: self.turns.clone(),
+            progress: self.progress,
+            still: self.still,
+            paused: self.paused,
+        }
+    }
+}
+
 impl<'a> Machine<'a> {
     /// Runs all clusters concurrently; false if the launch must stop.
     pub(crate) fn run_together(&mut self, clusters: u64) -> bool {
-        let mut residents: Vec<Resident<'a>> = Vec::new();
-        let (mut next, mut idle) = (0, 0);
+        self.resume_together(&mut Together::default(), clusters) == Step::Ended
+    }
+
+    /// Runs them until the launch ends or stops, or a watched run pauses.
+    pub(crate) fn resume_together(&mut self, all: &mut Together<'a>, clusters: u64) -> Step {
         let first = FIRST.div_ceil(self.ranks());
         let places = self.launch.places;
-        // How many residents wait for the grid; clusters that have not started come before them.
-        let mut at_grid_barrier = 0;
         loop {
-            let wanted = if idle > PATIENCE || at_grid_barrier > 0 { residents.len() + 1 } else { first };
-            while residents.len() < wanted.min(places) && next < clusters {
-                residents.push(self.resident(match self.launch.backwards {
-                    true => clusters - 1 - next,
-                    false => self.policy.cluster(next, clusters),
-                }));
-                next += 1;
-                idle = 0;
-            }
-            if residents.is_empty() {
-                return true;
-            }
-            let mut progress = false;
-            for (at, turns) in self.policy.residents(residents.len()) {
-                let mut still = 0;
-                for _ in 0..turns {
-                    let resident = &mut residents[at];
-                    if resident.at_grid_barrier || resident.ended {
-                        break;
-                    }
-                    self.progress = false;
-                    self.exchange(resident);
-                    let turn = self.step();
-                    self.exchange(resident);
-                    match turn {
-                        Step::Ended => resident.ended = true,
-                        Step::AtGridBarrier => {
-                            resident.at_grid_barrier = true;
-                            at_grid_barrier += 1;
-                            self.progress = true;
-                        }
-                        Step::Advanced => {}
-                        Step::Stopped => return false,
-                    }
-                    progress |= self.progress;
-                    // A polling warp may need several steps before it makes progress.
-                    still = if self.progress { 0 } else { still + 1 };
-                    if still > PATIENCE {
-                        break;
-                    }
+            if all.turns.is_empty() {
+                let residents = &mut all.residents;
+                let more = all.idle > PATIENCE || all.at_grid_barrier > 0;
+                let wanted = if more { residents.len() + 1 } else { first };
+                while residents.len() < wanted.min(places) && all.next < clusters {
+                    residents.push(self.resident(match self.launch.backwards {
+                        true => clusters - 1 - all.next,
+                        false => self.policy.cluster(all.next, clusters),
+                    }));
+                    all.next += 1;
+                    all.idle = 0;
                 }
+                if residents.is_empty() {
+                    return Step::Ended;
+                }
+                all.turns = self.policy.residents(residents.len());
+                all.turns.reverse();
+                (all.progress, all.still) = (false, 0);
             }
+            match self.round_of_residents(all) {
+                Step::Advanced => {}
+                stopped => return stopped,
+            }
+            let residents = &mut all.residents;
             residents.retain(|resident| !resident.ended);
-            if at_grid_barrier > 0 && at_grid_barrier == residents.len() && next == clusters {
-                self.release_grid(&mut residents, clusters);
-                (at_grid_barrier, progress) = (0, true);
+            if all.at_grid_barrier > 0 && all.at_grid_barrier == residents.len() && all.next == clusters {
+                self.release_grid(residents, clusters);
+                (all.at_grid_barrier, all.progress) = (0, true);
             }
-            idle = if progress { 0 } else { idle + 1 };
-            if idle > IDLE {
+            all.idle = if all.progress { 0 } else { all.idle + 1 };
+            if all.idle > IDLE {
                 if let Some(resident) = residents.first_mut() {
                     self.exchange(resident);
                     let stuck = self.warps.iter().position(|warp| warp.state == State::Ready);
                     let stuck = stuck.unwrap_or_default();
                     let site = self.warps[stuck].wait_site;
-                    let kind = if next < clusters { FindingKind::NotResident } else { FindingKind::Deadlock };
+                    let kind =
+                        if all.next < clusters { FindingKind::NotResident } else { FindingKind::Deadlock };
                     self.stop(stuck, kind, site);
                 }
-                return false;
+                return Step::Stopped;
             }
         }
+    }
+
+    /// The residents' turns of one round, or those that are left of it.
+    fn round_of_residents(&mut self, all: &mut Together<'a>) -> Step {
+        while let Some((at, turns)) = all.turns.pop() {
+            let resident = &mut all.residents[at];
+            if turns == 0 || resident.at_grid_barrier || resident.ended {
+                all.still = 0;
+                continue;
+            }
+            if !std::mem::take(&mut all.paused) {
+                self.progress = false;
+                self.exchange(resident);
+            }
+            let turn = self.step();
+            if turn == Step::Paused {
+                all.paused = true;
+                all.turns.push((at, turns));
+                return Step::Paused;
+            }
+            self.exchange(resident);
+            match turn {
+                Step::Ended => resident.ended = true,
+                Step::AtGridBarrier => {
+                    resident.at_grid_barrier = true;
+                    all.at_grid_barrier += 1;
+                    self.progress = true;
+                }
+                Step::Advanced | Step::Paused => {}
+                Step::Stopped => return Step::Stopped,
+            }
+            all.progress |= self.progress;
+            // A polling warp may need several steps before it makes progress.
+            all.still = if self.progress { 0 } else { all.still + 1 };
+            if all.still <= PATIENCE {
+                all.turns.push((at, turns - 1));
+            } else {
+                all.still = 0;
+            }
+        }
+        Step::Advanced
     }
 
     /// All clusters that have not ended wait for the grid: they join their clocks.

@@ -18,6 +18,7 @@ use crate::memory::warp_clock::WarpClock;
 use crate::report::FindingKind;
 use crate::state::cluster;
 use crate::state::warp::{State, Warp};
+use crate::state::watch::Round;
 use layout_compiler::program::Participants;
 use std::ops::Range;
 
@@ -28,6 +29,8 @@ pub(crate) enum Step {
     Advanced,
     AtGridBarrier,
     Stopped,
+    /// A watched run is in front of a statement at which it pauses.
+    Paused,
 }
 
 impl Machine<'_> {
@@ -79,6 +82,9 @@ impl Machine<'_> {
                 return Step::Stopped;
             }
         };
+        if self.round.is_some() {
+            return Step::Paused;
+        }
         if self.warps.iter().all(|warp| warp.state == State::Ended) {
             self.finish();
             return Step::Ended;
@@ -100,14 +106,26 @@ impl Machine<'_> {
     /// that exceeded the step limit. In the conservative schedule the round ends after an atomic write: warps that poll
     /// the element run before the writer releases more.
     pub(crate) fn run_warps(&mut self) -> Result<bool, (usize, u32)> {
-        let mut ran = false;
         let conservative = self.policy.is_conservative();
-        let order = if conservative { Vec::new() } else { self.policy.order(self.count) };
-        for at in 0..self.count {
+        let paused = self.round.take();
+        let mut resumed = paused.is_some();
+        let mut ran = resumed;
+        let Round { order, at: first } = paused.unwrap_or_else(|| {
+            let order = if conservative { Vec::new() } else { self.policy.order(self.count) };
+            Round { order, at: 0 }
+        });
+        for at in first..self.count {
             let number = order.get(at).copied().unwrap_or((self.policy.next + at) % self.count);
-            if self.warps[number].state == State::Ready && !self.policy.delays(number, self.count, ran) {
+            // The paused warp was chosen before.
+            if std::mem::take(&mut resumed)
+                || self.warps[number].state == State::Ready && !self.policy.delays(number, self.count, ran)
+            {
                 ran = true;
                 self.run_warp(number);
+                if self.watch.as_ref().is_some_and(|watch| watch.paused) {
+                    self.round = Some(Round { order, at });
+                    return Ok(true);
+                }
                 self.progress |= self.warps[number].state == State::Ended;
             }
             if let State::Exhausted(site) = self.warps[number].state {

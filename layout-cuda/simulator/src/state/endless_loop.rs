@@ -11,6 +11,7 @@ use crate::state::warp::Warp;
 const FIRST: u64 = 1 << 12;
 
 /// The iterations of a warp since its last side effect.
+#[derive(Clone, Debug)]
 pub(crate) struct LoopDetector {
     count: u64,
     next: u64,

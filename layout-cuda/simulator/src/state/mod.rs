@@ -3,8 +3,10 @@
 //! Law: a record has no access to the machine. `actors` and `schedule` change the records.
 
 pub(super) mod cluster;
+pub(super) mod endless_loop;
 pub(super) mod lanes;
 pub(super) mod mbarrier;
 pub(super) mod policy;
 pub(super) mod proxy;
 pub(super) mod warp;
+pub(super) mod watch;

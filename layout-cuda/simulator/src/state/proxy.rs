@@ -14,7 +14,7 @@ use std::collections::HashSet;
 pub(crate) type Chunk = (u32, [u8; PIECE]);
 
 /// The asynchronous work of a cluster.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Proxy {
     warps: usize,
     pub groups: usize,
@@ -171,7 +171,7 @@ pub(crate) struct PendingStore {
 }
 
 /// The wgmmas that each warp has issued.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Products {
     /// Committed groups of each warp.
     pub committed: Vec<u32>,

@@ -192,6 +192,11 @@ impl Warp {
         }
     }
 
+    /// Bytes of its registers.
+    pub(crate) fn bytes(&self) -> usize {
+        LANES * (4 * self.f32.len() + 8 * (self.f64.len() + self.int.len()))
+    }
+
     /// The value of a uniform sum.
     #[inline]
     pub(crate) fn uniform(&self, sum: Sum) -> i64 {
