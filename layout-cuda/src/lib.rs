@@ -32,6 +32,7 @@
 //! | choose where kernels run | [`Device`], [`Stream`]; cudarc's own by [`Stream::from_cudarc`] |
 //! | hold data | [`Tensor`], of Rust's numbers, [`struct@f16`], [`bf16`], [`E4m3`], [`E5m2`]; the caller's GPU memory by [`TensorView::over`] and [`TensorViewMut::over`] |
 //! | know what went wrong | [`Error`]; on the simulator its [`Report`] |
+//! | step through a launch on the simulator, forward and back | [`debug`], and the package `layout-debugger` |
 //! | show findings in an editor or in CI | [`report`]: JSON lines and SARIF |
 //! | know what a machine has, and how to get what it lacks | [`doctor()`] |
 //! | test a kernel, once it is written | `layout_cuda::testing`, with the feature `testing` |
@@ -72,6 +73,7 @@ pub mod bundle;
 pub mod cache;
 pub mod code;
 pub mod compile;
+pub mod debug;
 mod device;
 mod doctor;
 pub mod driver;

@@ -6,6 +6,7 @@ use layout_compiler::{Definition, LaunchArgument, Promises};
 use layout_simulator::{Options, Report, SimulateError, SimulatorArgument};
 
 use crate::argument::{Argument, Bytes, Kind};
+use crate::debug;
 use crate::error::Result;
 use crate::functions::{KernelInstance, on_simulator};
 use crate::launch::{LaunchConfig, choose, choose_unpromised, other_device, planned, refuse_read_only};
@@ -85,7 +86,13 @@ pub(crate) fn run(
         probe.see(seen.clone());
         return Ok(None);
     }
-    let report = layout_simulator::simulate(checked, &bound, &mut bytes, options);
+    let report = if unpromised {
+        layout_simulator::simulate(checked, &bound, &mut bytes, options)
+    } else {
+        crate::report::trace(family.name(), checked, &bound, &bytes, options);
+        let launch = debug::Launch { kernel: family.name(), file: family.definition.file };
+        debug::simulate(&launch, checked, &bound, &mut bytes, options)
+    };
     let kernel = || family.name().to_string();
     let report = report.map_err(|error| match error {
         SimulateError::NotResident { blocks, most } => {

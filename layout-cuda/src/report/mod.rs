@@ -23,6 +23,9 @@
 //! each line of a kernel once for each kind and process; so does a name that ends in `.json`, with lines of JSON. The file is added to,
 //! so that it holds those of all processes of a run.
 //!
+//! `LAYOUT_TIMELINE=run.json cargo test NAME` writes what the launches do, step by step, as a Chrome trace, which Perfetto shows: see
+//! [`chrome_trace`]. Of a test's launches it holds the first schedule of each, and the first one that finds a mistake.
+//!
 //! A line of JSON is an object whose `type` is `finding` (kind, message, file, line, thread, block, count; place, index and the line of the other access where
 //! there are), `line` (the counts of a line of the kernel) or `launch` (blocks, whether it was stopped, what was left out, the counts
 //! in all), each with its `kernel`. A line of the source that is not known is `null`.
@@ -31,6 +34,7 @@ mod json;
 mod log;
 mod sarif;
 mod source;
+mod timeline;
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,6 +46,8 @@ use crate::launch_error::LaunchError;
 
 pub(crate) use log::note;
 pub(crate) use source::source;
+pub use timeline::chrome_trace;
+pub(crate) use timeline::trace;
 
 /// How reports are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
