@@ -4,7 +4,7 @@
 //! copy in flight, the index.
 
 use layout_cuda::FindingKind as Kind;
-use layout_cuda::debug::{Debugger, Launch, Session, Status, attach};
+use layout_cuda::debug::{Access, Debugger, Launch, Session, Status, attach};
 use layout_debugger::{Engine, Move, Stop};
 use layout_planted::all;
 use std::cell::RefCell;
@@ -41,31 +41,24 @@ fn cause(session: &mut Session<'_>, kind: Kind) -> Result<(String, u32), String>
             let tensor = tensor.ok_or_else(|| format!("no tensor `{place}` is in scope"))?;
             let written = engine.session().writers(&tensor, index, index).remove(&index);
             let line = engine.moment().line(warp);
-            let here = |one: &layout_cuda::debug::Access| {
-                (one.block, one.warp, one.lane) == (engine.moment().block(warp), warp, Some(lane))
-            };
-            let written = match written.filter(|one| !here(one)) {
-                Some(written) => Some(written),
-                None if finding.other.is_some() => None,
-                None => {
-                    steps += 1;
-                    engine.session().readers(&tensor, index, index).remove(&index)
-                }
-            };
-            match (written, finding.other) {
-                (Some(written), _)
-                    if (written.block, written.warp, written.lane)
-                        != (engine.moment().block(warp), warp, Some(lane)) =>
-                {
-                    Ok((
-                        format!(
-                            "`{place}[{index}]` was accessed last by {written}; line {line} of warp {warp} has no order with it"
-                        ),
-                        steps,
-                    ))
-                }
-                (_, Some(other)) => Ok((format!("line {line} writes what line {other} still reads"), steps)),
-                (written, None) => Err(format!("the last access is {written:?}")),
+            let block = engine.moment().block(warp);
+            let other = |one: &Access| (one.block, one.warp, one.lane) != (block, warp, Some(lane));
+            let mut accessed = written.filter(other);
+            if accessed.is_none() && finding.other.is_none() {
+                // The statement itself reads what it writes.
+                engine.go(Move::Statement, false);
+                steps += 2;
+                accessed = engine.session().readers(&tensor, index, index).remove(&index).filter(other);
+            }
+            match (accessed, finding.other) {
+                (Some(one), _) => Ok((
+                    format!(
+                        "`{place}[{index}]` was accessed last by {one}, which line {line} has no order with"
+                    ),
+                    steps,
+                )),
+                (None, Some(other)) => Ok((format!("line {line} writes what line {other} uses"), steps)),
+                (None, None) => Err(format!("the last write is {written:?}")),
             }
         }
         Kind::MissingWait | Kind::Overwritten => {
