@@ -44,22 +44,31 @@ fn product(
         }
     }
 }
-const SUM: u32 = FIRST + 21;
-const RESULT: u32 = FIRST + 29;
+const SUM: u32 = FIRST + 22;
+const RESULT: u32 = FIRST + 30;
+
+thread_local! {
+    static RECORDED: std::cell::Cell<Option<Instant>> = const { std::cell::Cell::new(None) };
+}
 
 struct Timed;
 impl Debugger for Timed {
     fn launched(&mut self, _: &Launch<'_>, session: &mut Session<'_>) {
         let steps = session.steps();
-        println!("{steps} steps");
-        session.go(0);
-        let plain = timed("all steps, no breakpoint", || session.go(steps));
-        session.go(0);
-        session.mark(&[FIRST + 10_000]);
-        let marked = timed("all steps, a breakpoint that does not hit", || {
-            session.forward(PauseAt::Marks, &mut |_| true);
-        });
-        println!("  {:.2} times as long", marked / plain);
+        let recorded = RECORDED.take().map_or(0.0, |start| start.elapsed().as_secs_f64() * 1e3);
+        println!("recorded: {recorded:.1} ms, {steps} steps");
+        let mut forward = |session: &mut Session<'_>, what: &str, lines: &[u32]| {
+            session.go(0);
+            session.mark(lines);
+            timed(what, || {
+                session.forward(PauseAt::Marks, &mut |_| true);
+            })
+        };
+        for _ in 0..3 {
+            let plain = forward(session, "all steps, no breakpoint", &[]);
+            let marked = forward(session, "all steps, a breakpoint that does not hit", &[FIRST]);
+            println!("  {:.2} times as long", marked / plain);
+        }
         session.go(0);
         session.mark(&[RESULT]);
         timed("all steps, a breakpoint that hits with a condition that does not hold", || {
@@ -115,7 +124,8 @@ fn main() -> Result<(), Error> {
             .unwrap_or_else(|error| println!("{error}"));
     });
     let attached = attach(Timed);
-    timed("recorded, with all below", || {
+    RECORDED.set(Some(Instant::now()));
+    timed("all of this", || {
         product::simulate_with(config, &options, &a, &b, &mut c)
             .map(drop)
             .unwrap_or_else(|error| println!("{error}"));
