@@ -57,7 +57,7 @@ pub(crate) fn session(
     machine.watch = Some(Box::new(Watch::new()));
     let mut session = Session {
         machine,
-        progress: Progress { next: 0, running: false, together: Default::default(), ended: false },
+        progress: Progress::default(),
         checked,
         bound,
         indices: arguments.iter().map(index).collect(),
@@ -69,14 +69,15 @@ pub(crate) fn session(
         findings: Vec::new(),
         report: Report::default(),
     };
-    let (machine, mut known, stopped) = session.record(recorded);
+    let (machine, mut known, progress) = session.record(recorded);
+    let (stopped, ranks) = (progress.stopped, u64::from(cluster::size(repeated.cluster)));
     let diagnostics = machine.diagnostics.into_inner();
     let mut outcome = Outcome {
         findings: diagnostics.findings,
         printing: diagnostics.printing,
         sites: diagnostics.counts,
         runs: machine.runs,
-        blocks,
+        blocks: if program.waits { blocks } else { progress.next * ranks },
         stopped,
         ordered: false,
     };

@@ -66,7 +66,7 @@ pub(super) fn advance<'a>(machine: &mut Machine<'a>, progress: &mut Progress<'a>
         if machine.launch.program.waits {
             match machine.resume_together(&mut progress.together, clusters) {
                 Step::Paused => return true,
-                Step::Ended | Step::Stopped | Step::Advanced | Step::AtGridBarrier => progress.ended = true,
+                step => (progress.ended, progress.stopped) = (true, step != Step::Ended),
             }
             continue;
         }
@@ -84,7 +84,7 @@ pub(super) fn advance<'a>(machine: &mut Machine<'a>, progress: &mut Progress<'a>
             Step::Advanced => {}
             Step::Paused => return true,
             Step::Ended => progress.running = false,
-            Step::Stopped | Step::AtGridBarrier => progress.ended = true,
+            Step::Stopped | Step::AtGridBarrier => (progress.ended, progress.stopped) = (true, true),
         }
     }
     false
@@ -97,10 +97,10 @@ pub(super) fn resume(watch: &mut Watch, until: u64) {
 
 impl<'a> Session<'a> {
     /// Runs the launch with its analyses, and keeps snapshots and the step of each finding.
-    pub(super) fn record(&mut self, launch: &'a Launch<'a>) -> (Machine<'a>, HashSet<Key>, bool) {
+    pub(super) fn record(&mut self, launch: &'a Launch<'a>) -> (Machine<'a>, HashSet<Key>, Progress<'a>) {
         let mut machine = Machine::new(launch);
         machine.watch = Some(Box::new(Watch::new()));
-        let mut progress = Progress { next: 0, running: false, together: Default::default(), ended: false };
+        let mut progress = Progress::default();
         let mut known = HashSet::new();
         let (mut next, mut until) = (0, 0);
         loop {
@@ -123,8 +123,7 @@ impl<'a> Session<'a> {
                 break;
             }
         }
-        let stopped = progress.next < self.clusters || progress.running;
-        (machine, known, stopped)
+        (machine, known, progress)
     }
 
     fn keep(&mut self, snapshot: Snapshot) {

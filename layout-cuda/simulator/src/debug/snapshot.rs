@@ -14,6 +14,7 @@ use crate::state::warp::Warp;
 use crate::state::watch::{Round, Watch};
 
 /// The clusters of a launch: those that have run, and the running ones.
+#[derive(Default)]
 pub(super) struct Progress<'a> {
     /// Clusters that have started.
     pub next: u64,
@@ -22,11 +23,19 @@ pub(super) struct Progress<'a> {
     /// Where blocks may wait for each other, all of them.
     pub together: Together<'a>,
     pub ended: bool,
+    /// Whether the launch was stopped before its end.
+    pub stopped: bool,
 }
 
 impl Progress<'_> {
     fn copy(&self) -> Progress<'static> {
-        Progress { next: self.next, running: self.running, together: self.together.copy(), ended: self.ended }
+        Progress {
+            next: self.next,
+            running: self.running,
+            together: self.together.copy(),
+            ended: self.ended,
+            stopped: self.stopped,
+        }
     }
 }
 
