@@ -57,7 +57,7 @@ impl Debugger for Timed {
         let steps = session.steps();
         let recorded = RECORDED.take().map_or(0.0, |start| start.elapsed().as_secs_f64() * 1e3);
         println!("recorded: {recorded:.1} ms, {steps} steps");
-        let mut forward = |session: &mut Session<'_>, what: &str, lines: &[u32]| {
+        let forward = |session: &mut Session<'_>, what: &str, lines: &[u32]| {
             session.go(0);
             session.mark(lines);
             timed(what, || {

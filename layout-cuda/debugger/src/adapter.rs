@@ -27,6 +27,7 @@ pub struct Adapter {
     breakpoints: Vec<Breakpoint>,
     /// Whether `continue` stops at findings.
     at_findings: bool,
+    only_findings: bool,
 }
 
 impl fmt::Debug for Adapter {
@@ -47,7 +48,17 @@ impl Adapter {
             gone: false,
             breakpoints: Vec::new(),
             at_findings: true,
+            only_findings: false,
         }
+    }
+
+    /// Passes over launches in which nothing was found.
+    #[must_use]
+    pub fn only_findings(self) -> Adapter {
+        // A part is not moved out of a type that has an end of its own.
+        let mut own = self;
+        own.only_findings = true;
+        own
     }
 
     /// On the first connection to an address: `Adapter::listen("127.0.0.1:4711")`, and the editor's `debugServer` is 4711.
@@ -87,7 +98,7 @@ impl Drop for Adapter {
 
 impl Debugger for Adapter {
     fn launched(&mut self, launch: &Launch<'_>, session: &mut Session<'_>) {
-        if self.gone {
+        if self.gone || self.only_findings && session.findings().is_empty() {
             return;
         }
         let mut engine = Engine::new(session);

@@ -19,6 +19,10 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
+//! In a test that has `let _attached = layout_debugger::from_env()?;`, `LAYOUT_DEBUG=1 cargo test NAME -- --nocapture` opens the terminal, and
+//! `LAYOUT_DEBUG=127.0.0.1:4711` waits for an editor whose `debugServer` is 4711. Both pass over launches in which nothing is found, unless
+//! the variable begins with `all,`.
+//!
 //! | file | what it is |
 //! |---|---|
 //! | `engine.rs` | breakpoints, the chosen lane, moves |
@@ -35,6 +39,32 @@ mod draw;
 mod engine;
 mod terminal;
 mod wire;
+
+use layout_cuda::debug::Attached;
+
+/// The variable that [`from_env`] reads.
+const VARIABLE: &str = "LAYOUT_DEBUG";
+
+/// Attaches the front end that `LAYOUT_DEBUG` names: `1`, a terminal, or an address at which an editor connects; `None` without it.
+///
+/// ```
+/// let _attached = layout_debugger::from_env()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of the address.
+pub fn from_env() -> Result<Option<Attached>, std::io::Error> {
+    let Ok(value) = std::env::var(VARIABLE) else { return Ok(None) };
+    let (all, place) = value.strip_prefix("all,").map_or((false, value.as_str()), |place| (true, place));
+    Ok(match (place, all) {
+        ("" | "0", _) => None,
+        ("1", true) => Some(attach(Terminal::stdio())),
+        ("1", false) => Some(attach(Terminal::stdio().only_findings())),
+        (address, true) => Some(attach(Adapter::listen(address)?)),
+        (address, false) => Some(attach(Adapter::listen(address)?.only_findings())),
+    })
+}
 
 pub use adapter::Adapter;
 pub use condition::{Condition, ConditionError};

@@ -272,3 +272,89 @@ fn a_terminal_answers_each_command() {
     }
     assert!(!text.contains("never"));
 }
+
+/// Each block adds its part, and all read the sum behind a barrier of the grid; a flag is polled before.
+#[tiled_kernel(cooperative = true, block = [32], grid = [4])]
+fn together(flags: &mut LayoutTensor<u32, RowMajor<4>>, y: &mut LayoutTensor<u32, RowMajor<4>>) {
+    let own = block_idx.x;
+    if lane_id() == 0 {
+        if own > 0 {
+            while flags.load_acquire([own - 1]) == 0 {}
+        }
+        flags.store_release([own], own as u32 + 1);
+    }
+    grid_barrier();
+    if lane_id() == 0 {
+        y[[own]] = flags.load_relaxed([3 - own]);
+    }
+}
+
+#[test]
+fn blocks_that_wait_for_each_other_go_back_too() {
+    let device = Device::simulator();
+    for seed in 0..7 {
+        let options = Options { seed, ..Options::default() };
+        let ran = Rc::new(RefCell::new(0));
+        let seen = ran.clone();
+        let attached = attach(Test(move |session: &mut Session<'_>| {
+            let steps = session.steps();
+            let forward: Vec<String> = (0..=steps)
+                .map(|step| {
+                    session.go(step);
+                    shown(session)
+                })
+                .collect();
+            for step in (0..steps).rev() {
+                session.go(step);
+                assert!(shown(session) == forward[step as usize], "seed {seed}: back to {step} is another");
+            }
+            *seen.borrow_mut() = steps;
+        }));
+        let mut flags = device.zeros::<u32, 1>([4]).expect("a tensor");
+        let mut y = device.zeros::<u32, 1>([4]).expect("a tensor");
+        let debugged =
+            together::simulate_with(LaunchConfig::default(), &options, &mut flags, &mut y).expect("a launch");
+        drop(attached);
+        assert_eq!(y.download().expect("a download"), [4, 3, 2, 1], "seed {seed}: {debugged}");
+        let mut flags = device.zeros::<u32, 1>([4]).expect("a tensor");
+        let plain =
+            together::simulate_with(LaunchConfig::default(), &options, &mut flags, &mut y).expect("a launch");
+        assert_eq!(plain, debugged, "seed {seed}");
+        assert!(*ran.borrow() > 30, "seed {seed}: {}", ran.borrow());
+    }
+}
+
+#[test]
+fn a_launch_under_the_variables() {
+    let _attached = layout_debugger::from_env().expect("a front end");
+    let device = Device::simulator();
+    let x = device.zeros::<f32, 1>([128]).expect("a tensor");
+    let mut y = device.zeros::<f32, 1>([128]).expect("a tensor");
+    turned::launch(&device.stream(), &x, &mut y).expect("nothing is found");
+}
+
+#[test]
+fn variables_name_the_front_end_and_the_timeline() {
+    let path =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-run.json", std::process::id()));
+    let run = |debug: &str| {
+        let own = std::env::current_exe().expect("the test's own path");
+        let run = std::process::Command::new(own)
+            .args(["--exact", "a_launch_under_the_variables", "--nocapture"])
+            .env("LAYOUT_DEBUG", debug)
+            .env("LAYOUT_TIMELINE", &path)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("a process");
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert!(run.status.success() && text.contains("1 passed"), "{text}");
+        text
+    };
+    assert!(run("all,1").contains("(layout) "));
+    assert!(!run("1").contains("(layout) "), "nothing is found");
+    assert!(!run("0").contains("(layout) "));
+    let trace = std::fs::read_to_string(&path).expect("a trace");
+    std::fs::remove_file(&path).expect("the trace");
+    let trace: serde_json::Value = serde_json::from_str(&trace).expect("JSON");
+    assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 50), "{trace}");
+}
