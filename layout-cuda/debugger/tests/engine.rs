@@ -133,7 +133,7 @@ fn steps_back_show_the_earlier_value() {
         engine.set_breakpoints(vec![Breakpoint { line: RESULT, condition: None }]);
         assert_eq!(engine.go(Move::Breakpoint, false), Stop::Breakpoint(RESULT));
         let sum = |engine: &Engine<'_, '_>| engine.moment().row(0, "sum").map(|row| row[9].number());
-        let whole = 6.0 * f64::from(9 % 8 * 8 + 9 / 8);
+        let whole = 6.0 * 9.0;
         assert_eq!(sum(&engine), Some(whole));
         engine.set_breakpoints(Vec::new());
         assert_eq!(engine.go(Move::Line, true), Stop::Step);

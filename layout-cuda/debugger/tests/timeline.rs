@@ -117,8 +117,7 @@ fn traced(run: impl FnOnce(&Device)) -> String {
     let attached = attach(traced.clone());
     run(&Device::simulator());
     drop(attached);
-    let text = traced.0.borrow().clone();
-    text
+    traced.0.borrow().clone()
 }
 
 #[test]
