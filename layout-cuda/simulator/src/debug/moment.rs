@@ -9,6 +9,33 @@ use layout_compiler::elem::Elem;
 use layout_core::Swizzle;
 
 /// A moment of a run: the state in front of a step. Warps are numbered in their cluster.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// # use layout_cuda::debug::{Debugger, Launch, PauseAt, Session, attach};
+/// #[tiled_kernel(block = [64], grid = [1])]
+/// fn reverse(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+///     let mut held = shared::<i32>(row_major([64]));
+///     let t = thread_idx.x;
+///     held[[t]] = x[[t]];
+///     barrier();
+///     x[[t]] = held[[63 - t]];
+/// }
+/// struct Looks;
+/// impl Debugger for Looks {
+///     fn launched(&mut self, _: &Launch<'_>, session: &mut Session<'_>) {
+///         session.go(session.steps());
+///         let moment = session.moment();
+///         assert_eq!(moment.row(1, "t").map(|row| row[3].number()), Some(35.0));
+///         assert_eq!(moment.variables(1, 3)[0].0, "thread_idx.x");
+///         assert_eq!((moment.warps().len(), moment.barriers().len(), moment.copies().len()), (2, 0, 0));
+///     }
+/// }
+/// let attached = attach(Looks);
+/// let device = Device::simulator();
+/// reverse::launch(&device.stream(), &mut device.zeros::<i32, 1>([64])?)?;
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Moment<'s> {
     pub(super) machine: &'s Machine<'s>,
@@ -17,6 +44,12 @@ pub struct Moment<'s> {
     /// For each argument its value, if it is an index.
     pub(super) indices: &'s [Option<i64>],
     pub(super) at: Option<u32>,
+}
+
+impl std::fmt::Debug for Moment<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Moment").field("warp", &self.at).field("warps", &self.warps()).finish_non_exhaustive()
+    }
 }
 
 /// Whether a warp can run.
@@ -105,6 +138,35 @@ pub enum TensorSpace {
 }
 
 /// A view: a layout over memory.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// # use layout_cuda::debug::{Debugger, Launch, PauseAt, Session, attach};
+/// #[tiled_kernel(block = [64], grid = [1])]
+/// fn reverse(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+///     let mut held = shared::<i32>(row_major([64]));
+///     let t = thread_idx.x;
+///     held[[t]] = x[[t]];
+///     barrier();
+///     x[[t]] = held[[63 - t]];
+/// }
+/// struct Looks;
+/// impl Debugger for Looks {
+///     fn launched(&mut self, _: &Launch<'_>, session: &mut Session<'_>) {
+///         session.go(session.steps());
+///         let tensors = session.moment().tensors(0, 0);
+///         let held = tensors.iter().find(|tensor| tensor.name == "held").expect("the tile");
+///         assert_eq!((held.modes.as_slice(), held.element(&[5])), (&[(64, 1)][..], Some(5)));
+///         assert_eq!(session.moment().element(held, 0, &[5]).map(|value| value.number()), Some(0.0));
+///         let written = session.writers(held, 5, 5)[&5];
+///         assert_eq!((written.warp, written.lane), (0, Some(5)));
+///     }
+/// }
+/// let attached = attach(Looks);
+/// let device = Device::simulator();
+/// reverse::launch(&device.stream(), &mut device.zeros::<i32, 1>([64])?)?;
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     /// The user's name.

@@ -33,7 +33,37 @@ pub enum PauseAt {
     Every,
 }
 
-/// The recorded run of a launch, and a place in it: see [`crate::debug`].
+/// The recorded run of a launch, and a place in it.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// # use layout_cuda::debug::{Debugger, Launch, PauseAt, Session, attach};
+/// #[tiled_kernel(block = [64], grid = [1])]
+/// fn reverse(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+///     let mut held = shared::<i32>(row_major([64]));
+///     let t = thread_idx.x;
+///     held[[t]] = x[[t]];
+///     barrier();
+///     x[[t]] = held[[63 - t]];
+/// }
+/// struct Looks;
+/// impl Debugger for Looks {
+///     fn launched(&mut self, _: &Launch<'_>, session: &mut Session<'_>) {
+///         let last = *session.lines().last().expect("a statement");
+///         session.mark(&[last]);
+///         assert!(session.forward(PauseAt::Marks, &mut |_| true)); // warp 0 is to write `x`
+///         let here = session.step();
+///         assert!(session.forward(PauseAt::Marks, &mut |moment| moment.warp() == Some(1)));
+///         assert!(session.backward(PauseAt::Marks, &mut |_| true) && session.step() == here);
+///         session.go(session.steps());
+///         assert!(session.findings().is_empty() && session.moment().warp().is_none());
+///     }
+/// }
+/// let attached = attach(Looks);
+/// let device = Device::simulator();
+/// reverse::launch(&device.stream(), &mut device.zeros::<i32, 1>([64])?)?;
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub struct Session<'a> {
     pub(super) machine: Machine<'a>,
     pub(super) progress: Progress<'a>,
