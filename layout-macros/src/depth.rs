@@ -15,13 +15,18 @@ pub const EXPRESSIONS: usize = 200;
 
 /// The first group (or the whole) that nests too deep.
 pub fn too_deep(tokens: &TokenStream) -> Option<Group> {
+    too_deep_for(tokens, 1)
+}
+
+/// The same for a thread of so many times the stack.
+pub fn too_deep_for(tokens: &TokenStream, stack: usize) -> Option<Group> {
     let mut found = None;
-    measure(tokens.clone(), 0, &mut found);
+    measure(tokens.clone(), (0, stack), &mut found);
     found
 }
 
 /// The tokens along the deepest path of `tokens`, which are in `level` groups.
-fn measure(tokens: TokenStream, level: usize, found: &mut Option<Group>) -> usize {
+fn measure(tokens: TokenStream, (level, stack): (usize, usize), found: &mut Option<Group>) -> usize {
     let (mut deepest, mut segment, mut below) = (0, 0, 0);
     let mut before = Before::Start;
     let mut trees = tokens.into_iter().peekable();
@@ -31,7 +36,10 @@ fn measure(tokens: TokenStream, level: usize, found: &mut Option<Group>) -> usiz
         let mut ends = false;
         match tree {
             TokenTree::Group(group) => {
-                let inside = if level < GROUPS { measure(group.stream(), level + 1, found) } else { TOKENS };
+                let inside = match level < stack * GROUPS {
+                    true => measure(group.stream(), (level + 1, stack), found),
+                    false => stack * TOKENS,
+                };
                 below = below.max(inside);
                 let goes_on = match trees.peek() {
                     Some(TokenTree::Ident(word)) => word == "else",
@@ -39,7 +47,7 @@ fn measure(tokens: TokenStream, level: usize, found: &mut Option<Group>) -> usiz
                     _ => false,
                 };
                 ends = group.delimiter() == Delimiter::Brace && !goes_on;
-                if segment + below > TOKENS && found.is_none() {
+                if segment + below > stack * TOKENS && found.is_none() {
                     *found = Some(group);
                 }
             }

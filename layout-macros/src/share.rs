@@ -70,7 +70,8 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         .enumerate()
         .filter_map(|(number, (item, needed))| match item {
             Item::Fn(kernel) if is_kernel(kernel) => {
-                Some(whole(kernel, needed.into_iter().map(|number| shared[number].item)))
+                let needed = needed.into_iter().map(|number| shared[number].item);
+                Some(whole(kernel, needed).into_token_stream())
             }
             Item::Fn(_) => None,
             item if taken.iter().any(|known| std::ptr::eq(*known, item))
@@ -88,15 +89,7 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
             other => Some(other.to_token_stream()),
         })
         .collect();
-    for (number, unused) in shared[..own].iter().enumerate() {
-        if matches!(unused.item, Item::Fn(_)) && !reached.contains(&number) {
-            errors.push(
-                Place::token(unused.name.span()),
-                format!("no kernel of the module calls `{}`", unused.name),
-                "call it, or leave it out: a function is compiled with the kernels that call it",
-            );
-        }
-    }
+    unused(&shared[..own], &reached, &mut errors);
     let (attributes, visibility, name) = (&module.attrs, &module.vis, &module.ident);
     let errors = errors.tokens();
     quote! {
@@ -106,6 +99,19 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         }
         #opened
         #errors
+    }
+}
+
+/// Reports the functions that no kernel reaches.
+pub fn unused(own: &[Shared<'_>], reached: &BTreeSet<usize>, errors: &mut Errors) {
+    for (number, unused) in own.iter().enumerate() {
+        if matches!(unused.item, Item::Fn(_)) && !reached.contains(&number) {
+            errors.push(
+                Place::token(unused.name.span()),
+                format!("no kernel of the module calls `{}`", unused.name),
+                "call it, or leave it out: a function is compiled with the kernels that call it",
+            );
+        }
     }
 }
 
@@ -135,7 +141,7 @@ fn is_struct(item: &Item) -> bool {
 }
 
 /// Whether the function is a kernel of its own.
-fn is_kernel(function: &ItemFn) -> bool {
+pub fn is_kernel(function: &ItemFn) -> bool {
     function.attrs.iter().any(is_kernel_attribute)
 }
 
@@ -170,7 +176,7 @@ pub fn needed(tokens: TokenStream, shared: &[Shared<'_>]) -> BTreeSet<usize> {
 }
 
 /// The kernel, with these items in front of its body.
-fn whole<'a>(kernel: &ItemFn, items: impl Iterator<Item = &'a Item>) -> TokenStream {
+pub fn whole<'a>(kernel: &ItemFn, items: impl Iterator<Item = &'a Item>) -> ItemFn {
     let mut kernel = kernel.clone();
     let body = std::mem::take(&mut kernel.block.stmts);
     kernel.block.stmts = items.map(|item| Stmt::Item(nested(item))).chain(body).collect();
@@ -182,7 +188,7 @@ fn whole<'a>(kernel: &ItemFn, items: impl Iterator<Item = &'a Item>) -> TokenStr
         };
         *path = syn::parse_quote!(::layout_cuda::tiled_kernel);
     }
-    kernel.to_token_stream()
+    kernel
 }
 
 /// The item as it is in a function, where a visibility would be refused by rustc's lints.

@@ -10,6 +10,7 @@ mod attr;
 mod compile;
 mod depth;
 mod expand;
+mod file;
 mod library;
 mod lower;
 mod open;
@@ -20,6 +21,7 @@ mod signature;
 mod span;
 mod stub;
 
+pub use file::{Elsewhere, File, FileKernel, STACK, Source, file};
 use layout_compiler::{Kernel, Position};
 use report::Errors;
 use std::fmt;
@@ -34,6 +36,8 @@ pub struct TextError {
     pub end: Position,
     /// What is wrong, and the way out.
     pub message: String,
+    /// Where in another file, where a function of that file is wrong.
+    pub elsewhere: Option<Elsewhere>,
 }
 
 impl fmt::Display for TextError {
@@ -91,15 +95,13 @@ fn read(text: &str) -> Result<Kernel, Vec<TextError>> {
 }
 
 fn text_errors(errors: &Errors) -> Vec<TextError> {
-    let one = |(place, message): (span::Place, &str)| {
-        let end = place.end.end();
-        TextError {
-            start: place.position(),
-            end: Position { line: end.line as u32, column: end.column as u32 + 1 },
-            message: message.to_owned(),
-        }
-    };
-    errors.iter().map(one).collect()
+    errors.iter().map(|(place, message)| text_error(place, message)).collect()
+}
+
+fn text_error(place: span::Place, message: &str) -> TextError {
+    let end = place.end.end();
+    let end = Position { line: end.line as u32, column: end.column as u32 + 1 };
+    TextError { start: place.position(), end, message: message.to_owned(), elsewhere: None }
 }
 
 #[cfg(test)]
