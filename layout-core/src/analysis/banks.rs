@@ -72,6 +72,43 @@ impl BankReport {
     }
 }
 
+/// Each bank that lanes served together want: its distinct words, and the lanes by their places in the group.
+fn wanted(addresses: &[i64], width: i64) -> BTreeMap<i64, (BTreeSet<i64>, Vec<i64>)> {
+    let mut banks: BTreeMap<i64, (BTreeSet<i64>, Vec<i64>)> = BTreeMap::new();
+    for (lane, address) in (0..).zip(addresses) {
+        let word = address.div_euclid(BANK_BYTES);
+        for word in word..word + words_each(width) {
+            let (words, lanes) = banks.entry(word.rem_euclid(BANKS)).or_default();
+            words.insert(word);
+            lanes.push(lane);
+        }
+    }
+    banks
+}
+
+fn words_each(width: i64) -> i64 {
+    (width / BANK_BYTES).max(1)
+}
+
+/// How many passes over the banks the worst group of lanes takes that are served together: 1 is without conflict, 32 is a
+/// 32-way conflict. Each lane is the byte at which it moves `width` bytes, 1 to 16; `None` takes no part.
+///
+/// ```
+/// use layout_core::analysis::ways;
+/// let column: Vec<Option<i64>> = (0..32).map(|lane| Some(128 * lane)).collect();
+/// assert_eq!(ways(&column, 4), 32);
+/// let padded: Vec<Option<i64>> = (0..32).map(|lane| Some(132 * lane)).collect();
+/// assert_eq!(ways(&padded, 4), 1);
+/// ```
+pub fn ways(lanes: &[Option<i64>], width: i64) -> i64 {
+    let group = (BANKS / words_each(width)).max(1) as usize;
+    let most = lanes.chunks(group).map(|group| {
+        let open: Vec<i64> = group.iter().flatten().copied().collect();
+        wanted(&open, width).values().map(|(words, _)| words.len() as i64).max().unwrap_or(1)
+    });
+    most.max().unwrap_or(1)
+}
+
 /// The bank conflicts of a warp's accesses to shared memory.
 ///
 /// # Errors
@@ -87,20 +124,14 @@ impl BankReport {
 /// ```
 pub fn bank_conflicts(access: &Access) -> Result<BankReport, LayoutError> {
     let mut report = BankReport::default();
-    let words_each = (access.width() / BANK_BYTES).max(1);
     // Lanes are served together as long as their words fit the banks.
-    let group = BANKS / words_each;
+    let group = BANKS / words_each(access.width());
     for request in 0..access.requests() {
         for first in (0..access.lanes()).step_by(group as usize) {
-            let mut banks: BTreeMap<i64, (BTreeSet<i64>, Vec<i64>)> = BTreeMap::new();
-            for lane in first..(first + group).min(access.lanes()) {
-                let word = access.address(lane, request)?.div_euclid(BANK_BYTES);
-                for word in word..word + words_each {
-                    let (words, lanes) = banks.entry(word.rem_euclid(BANKS)).or_default();
-                    words.insert(word);
-                    lanes.push(lane);
-                }
-            }
+            let addresses = (first..(first + group).min(access.lanes()))
+                .map(|lane| access.address(lane, request))
+                .collect::<Result<Vec<i64>, _>>()?;
+            let banks = wanted(&addresses, access.width());
             report.ideal += 1;
             report.wavefronts += banks.values().map(|(words, _)| words.len() as i64).max().unwrap_or(1);
             let conflicts = banks.into_iter().filter(|(_, (words, _))| words.len() > 1);
@@ -108,7 +139,7 @@ pub fn bank_conflicts(access: &Access) -> Result<BankReport, LayoutError> {
                 request,
                 bank,
                 words: words.len() as i64,
-                lanes,
+                lanes: lanes.into_iter().map(|lane| first + lane).collect(),
             }));
         }
     }

@@ -10,7 +10,7 @@ mod search;
 mod sectors;
 
 pub use access::{Access, Offsets};
-pub use banks::{BANK_BYTES, BANKS, BankReport, Conflict, bank_conflicts, reference_cases};
+pub use banks::{BANK_BYTES, BANKS, BankReport, Conflict, bank_conflicts, reference_cases, ways};
 pub use coverage::{Coverage, coverage};
 pub use search::{conflict_free_padding, conflict_free_swizzle};
 pub use sectors::{SECTOR_BYTES, SectorReport, sectors};
