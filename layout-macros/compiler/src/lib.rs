@@ -62,7 +62,7 @@ pub mod wire;
 pub use arch::{Arch, ArchError, Features};
 pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, ViolatedPromise};
-pub use certify::{Certificate, Unproved, certify, certify_set};
+pub use certify::{BankConflict, Certificate, Unproved, bank_conflicts, certify, certify_set};
 #[doc(hidden)]
 pub use certify::{Damage, damaged};
 pub use check::{Checked, check};
@@ -71,7 +71,7 @@ pub use configuration::{Missing, follow};
 pub use definition::{Definition, Variant};
 pub use elem::{Constant, Elem, Known};
 pub use emit::{CudaSource, emit};
-pub use explain::{Explained, Explanation, Remark, Transport, explain};
+pub use explain::{Explained, ExplainedView, Explanation, Remark, Transport, explain, views};
 pub use ir::{Kernel, RemarkKind};
 pub use origin::{Errors, KernelError, Origin, Position};
 pub use params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};

@@ -14,10 +14,12 @@
 //! | proofs at random | `damage.rs` |
 //! | bounds | `bounds.rs` |
 //! | the text | `show.rs` |
+//! | bank conflicts of the same sites | `banks.rs` |
 //!
 //! Law: an access or a pair of a kind that is not covered is not proved, never skipped. Covered are the accesses of threads, atomic
 //! operations and matrix loads and stores of a warp, ordered by barriers of the block, the cluster and the grid.
 
+mod banks;
 mod bounds;
 mod damage;
 mod enumerate;
@@ -37,6 +39,7 @@ use super::ir::{Kernel, RemarkKind};
 use super::origin::{Errors, KernelError, Origin, Position};
 use super::params::{ParamSet, Promises};
 use super::specialise::specialise;
+pub use banks::{BankConflict, bank_conflicts};
 use names::Names;
 use prover::Prover;
 use std::collections::BTreeMap;

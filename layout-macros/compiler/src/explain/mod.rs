@@ -5,6 +5,7 @@
 //! the attribute refuses with the same words.
 
 mod arithmetic;
+mod views;
 mod walk;
 mod words;
 
@@ -14,6 +15,7 @@ use super::origin::{Errors, KernelError, Origin, Position};
 pub use super::program::Transport;
 use super::program::{Access, MissedOptimization, Reason, Space};
 use std::fmt;
+pub use views::{ExplainedView, views};
 use words::Words;
 
 /// What a variant does to global and shared memory.

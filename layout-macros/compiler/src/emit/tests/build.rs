@@ -224,6 +224,7 @@ impl Build {
             tables: self.tables,
             facts: Vec::new(),
             body,
+            views: std::collections::BTreeMap::new(),
         }
     }
 }
