@@ -71,6 +71,8 @@ pub struct File {
     pub errors: Vec<TextError>,
     /// Macros of open modules that were not found, each where it is named.
     pub missing: Vec<(String, Position)>,
+    /// Where modules of kernels begin, and end.
+    pub modules: Vec<(Position, Position)>,
 }
 
 /// Reads a file on a thread with [`STACK`]. `other` gives the file that has a module with `open = NAME`.
@@ -78,12 +80,12 @@ pub struct File {
 /// # Errors
 /// The first place where the text is no Rust.
 pub fn file(text: &str, other: &mut dyn FnMut(&str) -> Option<Source>) -> Result<File, TextError> {
-    let result = read(text).and_then(|file| {
+    let result = read(text).map(|file| {
         let own = file.items.first().map(|item| item.span().file()).unwrap_or_default();
         let files = vec![(own, String::new())];
         let mut reader = Reader { items: &file.items, files, other, file: File::default() };
         reader.items(&file.items);
-        Ok(reader.file)
+        reader.file
     });
     proc_macro2::extra::invalidate_current_thread_spans();
     result
@@ -134,7 +136,8 @@ impl Reader<'_> {
     fn module(&mut self, module: &ItemMod, tokens: TokenStream) {
         let mut errors = Errors::default();
         let entries = Entries::parse(tokens, &mut errors);
-        let Some((_, own)) = &module.content else { return };
+        let Some((brace, own)) = &module.content else { return };
+        self.file.modules.push((Place::token(brace.span.open()).position(), end(brace.span.close())));
         let (mut items, mut found) = (own.clone(), true);
         for path in &entries.functions {
             let taken = self.opened(path, MODULES);
