@@ -1,0 +1,6 @@
+//! The one test binary of the server.
+
+mod client;
+mod editor;
+mod hostile;
+mod library;
