@@ -20,45 +20,35 @@ const ONCE: [&str; 5] = ["arch", "block", "grid", "cooperative", "min_blocks"];
 
 /// The actions for a range of the document.
 pub fn actions(analysis: &Analysis, text: &Text, uri: &Uri, range: Range) -> Vec<CodeActionOrCommand> {
-    let mut list: Vec<CodeActionOrCommand> = Vec::new();
     let touches = |one: &Range| one.start.line <= range.end.line && range.start.line <= one.end.line;
-    for diagnostic in diagnostics(analysis, text).into_iter().filter(|one| touches(&one.range)) {
-        let Some((_, help)) = diagnostic.message.split_once("= help: ") else { continue };
-        let edits = edits(analysis, text, help, diagnostic.range);
-        list.extend(
-            edits.into_iter().map(|(title, edit)| action(title, edit, uri, Some(diagnostic.clone()))),
-        );
+    // The places of kernels are those of their text.
+    let is_present = *text == analysis.text;
+    let around = |line: u32| analysis.kernel_at(line + 1).filter(|_| is_present);
+    let mut found: Vec<(String, TextEdit, Option<Diagnostic>)> = Vec::new();
+    let mut add = |edits: Vec<(String, TextEdit)>, diagnostic: Option<&Diagnostic>| {
+        for (title, edit) in edits {
+            if !found.iter().any(|(known, old, _)| (known, old) == (&title, &edit)) {
+                found.push((title, edit, diagnostic.cloned()));
+            }
+        }
+    };
+    for one in diagnostics(analysis, text).iter().filter(|one| touches(&one.range)) {
+        if let Some((_, help)) = one.message.split_once("= help: ") {
+            add(edits(around(one.range.start.line), text, help, one.range), Some(one));
+        }
     }
-    // What is no error, but lost: the places are those of the kernels' text.
-    if text == &analysis.text {
-        for (_, variant) in analysis.variants() {
-            for access in &variant.explanation.accesses {
-                let at = text.to_lsp(access.position);
-                let at = Range { start: at, end: at };
-                for lost in access.degraded.iter().filter(|_| touches(&at)) {
-                    let edits = edits(analysis, text, &lost.help, at);
-                    list.extend(edits.into_iter().map(|(title, edit)| action(title, edit, uri, None)));
-                }
+    // What is no error, but lost.
+    for (known, variant) in analysis.variants().filter(|_| is_present) {
+        for access in &variant.explanation.accesses {
+            let at = text.range(access.position, access.position);
+            for lost in access.degraded.iter().filter(|_| touches(&at)) {
+                add(edits(Some(known), text, &lost.help, at), None);
             }
         }
     }
-    let mut titles = Vec::new();
-    list.retain(|one| match one {
-        CodeActionOrCommand::CodeAction(action) => {
-            let new = !titles.contains(&(action.title.clone(), action.edit.clone()));
-            titles.push((action.title.clone(), action.edit.clone()));
-            new
-        }
-        CodeActionOrCommand::Command(_) => true,
-    });
-    let own = text_line(analysis, text, range.start).and_then(|line| analysis.kernel_at(line));
-    list.extend(own.map(|known| CodeActionOrCommand::Command(test(known, uri))));
-    list
-}
-
-/// The line of the kernels' text, from 1, of a place.
-fn text_line(analysis: &Analysis, text: &Text, at: Position) -> Option<u32> {
-    Some(analysis.text.carried(text, at.line)? + 1)
+    let list = found.into_iter().map(|(title, edit, diagnostic)| action(title, edit, uri, diagnostic));
+    let own = around(range.start.line).map(|known| CodeActionOrCommand::Command(test(known, uri)));
+    list.chain(own).collect()
 }
 
 #[expect(clippy::mutable_key_type, reason = "a URI is compared and hashed by its text")]
@@ -73,32 +63,27 @@ fn action(title: String, edit: TextEdit, uri: &Uri, diagnostic: Option<Diagnosti
     })
 }
 
-/// The edits that a help carries, each with its title.
-fn edits(analysis: &Analysis, text: &Text, help: &str, range: Range) -> Vec<(String, TextEdit)> {
+/// The edits that a help carries, each with its title; entries are for the attribute of the kernel.
+fn edits(kernel: Option<&Known>, text: &Text, help: &str, range: Range) -> Vec<(String, TextEdit)> {
+    let word = |text: &str| text.chars().all(|one| one.is_alphanumeric() || one == '_');
     let pieces = help.split('`').skip(1).step_by(2).filter(|piece| !piece.contains(".."));
-    if help.starts_with("is `") && help.ends_with("` meant?") {
-        let word = |text: &str| text.chars().all(|one| one.is_alphanumeric() || one == '_');
-        let names = text.within(range).is_some_and(word);
-        let named = pieces.filter(|piece| names && word(piece));
+    if help.ends_with("` meant?") {
+        let named = pieces.filter(|piece| word(piece) && text.within(range).is_some_and(word));
         return named.map(|name| (format!("write `{name}`"), TextEdit::new(range, name.into()))).collect();
     }
-    let Some(known) = text_line(analysis, text, range.start).and_then(|line| analysis.kernel_at(line)) else {
+    let Some((known, (end, closed))) = kernel.and_then(|known| Some((known, known.file.entries?))) else {
         return vec![];
     };
-    let Some((end, closed)) = known.file.entries.filter(|_| *text == analysis.text) else { return vec![] };
     let written = attribute(known, text);
     let entry = |piece: &&str| {
-        let name: String = piece.chars().take_while(|one| one.is_alphabetic() || *one == '_').collect();
-        let call = ["require", "variant_if"].contains(&name.as_str()) && piece.ends_with(')');
-        let once = ONCE.contains(&name.as_str()) && piece[name.len()..].starts_with(" = ");
-        call || once && !written.contains(&format!("{name} ="))
+        let (name, rest) = piece.split_at(piece.find([' ', '(']).unwrap_or(piece.len()));
+        let call = ["require", "variant_if"].contains(&name) && rest.ends_with(')');
+        call || ONCE.contains(&name) && rest.starts_with(" = ") && !written.contains(&format!("{name} ="))
     };
-    let end = text.to_lsp(end);
-    let insert = |piece: &str| format!("{}{piece}", if closed { " " } else { ", " });
-    let added = pieces.filter(entry);
-    added
-        .map(|piece| (format!("add `{piece}`"), TextEdit::new(Range { start: end, end }, insert(piece))))
-        .collect()
+    let before = if closed { " " } else { ", " };
+    let added =
+        |piece| (format!("add `{piece}`"), TextEdit::new(text.range(end, end), format!("{before}{piece}")));
+    pieces.filter(entry).map(added).collect()
 }
 
 /// The lines of a kernel's attribute, up to its name.

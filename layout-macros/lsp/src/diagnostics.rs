@@ -36,21 +36,11 @@ fn diagnostic(fault: &Fault, text: &Text) -> Diagnostic {
 
 /// The path of a document that is a file.
 pub fn path_of(uri: &Uri) -> Option<PathBuf> {
-    let path = uri.as_str().strip_prefix("file://")?;
-    let path = &path[path.find('/')?..];
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        bytes.push(match byte {
-            b'%' => u8::try_from(16 * digit()? + digit()?).ok()?,
-            byte => byte,
-        });
-    }
-    let path = String::from_utf8(bytes).ok()?;
+    uri.scheme().filter(|scheme| scheme.as_str() == "file")?;
+    let path = uri.path().as_estr().decode().into_string().ok()?;
     // `/C:/folder`
     let drive = path.as_bytes().get(2) == Some(&b':');
-    Some(PathBuf::from(if drive { &path[1..] } else { &path }))
+    Some(PathBuf::from(&path[usize::from(drive)..]))
 }
 
 /// The document of a path.

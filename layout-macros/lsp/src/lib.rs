@@ -29,6 +29,7 @@ mod diagnostics;
 mod hints;
 mod hover;
 mod modules;
+mod runner;
 mod server;
 mod settings;
 mod text;

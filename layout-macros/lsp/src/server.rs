@@ -9,15 +9,15 @@ use crate::diagnostics::{diagnostics, path_of};
 use crate::hints::hints;
 use crate::hover::hover;
 use crate::modules::Modules;
+use crate::runner;
 use crate::settings::Settings;
 use crate::text::Text;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
-use lsp_types::{self as lsp, MessageType, Uri};
+use lsp_types::{self as lsp, Uri};
 use serde_json::{Value, from_value, json};
 use std::collections::HashMap;
 use std::error::Error;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -249,7 +249,11 @@ impl Server<'_> {
                 let named =
                     argument(1).filter(|name| name.chars().all(|one| one.is_alphanumeric() || one == '_'));
                 match (request.params["command"].as_str(), path, named) {
-                    (Some(TEST), Some(path), Some(name)) => self.test(path, name),
+                    (Some(TEST), Some(path), Some(name)) => {
+                        let sender = self.connection.sender.clone();
+                        // Who is gone reads no message.
+                        runner::test(path, name.to_owned(), move |message| drop(sender.send(message)));
+                    }
                     _ => {
                         let code = ErrorCode::InvalidParams as i32;
                         let message = format!("the command is `{TEST}` with a file and a kernel's name");
@@ -279,35 +283,5 @@ impl Server<'_> {
             _ => json!(lenses(analysis, text, uri)),
         };
         self.send(Response::new_ok(request.id, answer))
-    }
-
-    /// Runs `cargo test NAME` in the file's folder; the editor shows how it ended.
-    fn test(&self, path: PathBuf, name: &str) {
-        let (sender, name) = (self.connection.sender.clone(), name.to_owned());
-        std::thread::spawn(move || {
-            let folder = path.parent().unwrap_or(&path);
-            let mut cargo = Command::new("cargo");
-            cargo.args(["test", &name]).current_dir(folder).stdin(Stdio::null());
-            let (kind, text) = match cargo.output() {
-                Ok(output) => {
-                    let text = [output.stdout, output.stderr]
-                        .map(|part| String::from_utf8_lossy(&part).into_owned());
-                    let kind = if output.status.success() { MessageType::INFO } else { MessageType::ERROR };
-                    (kind, text.concat())
-                }
-                Err(error) => (MessageType::ERROR, format!("`cargo test {name}` does not start: {error}")),
-            };
-            let results: Vec<&str> = text.lines().filter(|line| line.starts_with("test ")).collect();
-            let short = if results.is_empty() {
-                text.lines().last().unwrap_or_default().to_owned()
-            } else {
-                results.join("\n")
-            };
-            for (method, message) in [("window/logMessage", &text), ("window/showMessage", &short)] {
-                let parameters = json!({ "type": kind, "message": format!("cargo test {name}\n{message}") });
-                // Who is gone reads no message.
-                let _ = sender.send(Notification::new(method.into(), parameters).into());
-            }
-        });
     }
 }

@@ -4,28 +4,13 @@
 
 use layout_compiler::intrinsic::{Form, Intrinsic};
 
+macro_rules! files {
+    ($($name:literal)*) => { [$(include_str!(concat!("../../../layout-core/src/lang/", $name, ".rs"))),*] };
+}
+
 /// The files whose items are words.
-const FILES: [&str; 19] = [
-    include_str!("../../../layout-core/src/lang/atomic.rs"),
-    include_str!("../../../layout-core/src/lang/block_scale.rs"),
-    include_str!("../../../layout-core/src/lang/float.rs"),
-    include_str!("../../../layout-core/src/lang/hint.rs"),
-    include_str!("../../../layout-core/src/lang/layout.rs"),
-    include_str!("../../../layout-core/src/lang/matrix.rs"),
-    include_str!("../../../layout-core/src/lang/mbarrier.rs"),
-    include_str!("../../../layout-core/src/lang/mod.rs"),
-    include_str!("../../../layout-core/src/lang/movement.rs"),
-    include_str!("../../../layout-core/src/lang/number.rs"),
-    include_str!("../../../layout-core/src/lang/order.rs"),
-    include_str!("../../../layout-core/src/lang/small_float.rs"),
-    include_str!("../../../layout-core/src/lang/sum.rs"),
-    include_str!("../../../layout-core/src/lang/tensor.rs"),
-    include_str!("../../../layout-core/src/lang/threads.rs"),
-    include_str!("../../../layout-core/src/lang/tma.rs"),
-    include_str!("../../../layout-core/src/lang/view.rs"),
-    include_str!("../../../layout-core/src/lang/wgmma.rs"),
-    include_str!("../../../layout-core/src/lang/whole.rs"),
-];
+const FILES: [&str; 19] = files!["atomic" "block_scale" "float" "hint" "layout" "matrix" "mbarrier" "mod" "movement" "number" "order"
+    "small_float" "sum" "tensor" "threads" "tma" "view" "wgmma" "whole"];
 
 /// The page of a word, in Markdown.
 pub fn page(word: &str) -> Option<String> {
