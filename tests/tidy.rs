@@ -468,11 +468,13 @@ fn unsafe_is_counted() {
 
 #[test]
 fn packages_depend_on_those_below() {
-    let below: [(&str, &[&str]); 4] = [
+    let below: [(&str, &[&str]); 5] = [
         ("layout-core", &[]),
         ("layout-macros/compiler", &["layout-core"]),
         ("layout-cuda/simulator", &["layout-compiler", "layout-core"]),
         ("layout-macros", &["layout-compiler", "layout-core", "proc-macro2", "quote", "syn"]),
+        // The server is over the text front end, and no package over it.
+        ("layout-macros/lsp", &["layout-compiler", "layout-text", "lsp-server", "lsp-types", "serde_json"]),
     ];
     for (package, expected) in below {
         let manifest = std::fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a manifest");
