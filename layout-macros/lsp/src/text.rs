@@ -77,14 +77,13 @@ impl Text {
     }
 }
 
-/// The byte of a line at a number of UTF-16 units.
+/// The byte of a line at a number of UTF-16 units; within a character, where that begins.
 fn bytes(line: &str, units: u32) -> usize {
     let mut left = units as usize;
     let inside = line.chars().take_while(|one| {
-        let own = one.len_utf16();
-        let fits = own <= left;
-        left -= own.min(left);
-        fits && (left > 0 || own > 0)
+        let fits = one.len_utf16() <= left;
+        left = left.saturating_sub(one.len_utf16());
+        fits
     });
     inside.map(char::len_utf8).sum()
 }

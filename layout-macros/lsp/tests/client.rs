@@ -72,6 +72,17 @@ impl Client {
         }
     }
 
+    /// The next message to the person.
+    pub fn shown(&mut self) -> String {
+        loop {
+            if let Message::Notification(one) = self.next()
+                && one.method == "window/showMessage"
+            {
+                return one.params["message"].as_str().unwrap_or_default().to_owned();
+            }
+        }
+    }
+
     /// Opens a document, or changes it.
     pub fn write(&self, uri: &str, version: i32, text: &str) {
         match version {

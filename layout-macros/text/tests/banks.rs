@@ -19,7 +19,8 @@ fn one(y: &mut LayoutTensor<f32, RowMajor<32>>) {{
     let checked = checked.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let found = bank_conflicts(&checked);
     assert!(found.iter().all(|one| one.position.line == 5 && one.writes && one.tensor == "s"), "{found:?}");
-    let tensor = LaunchArgument::Tensor { elem: Elem::F32, shape: &[32], strides: &[1], address: 256, len: 32 };
+    let tensor =
+        LaunchArgument::Tensor { elem: Elem::F32, shape: &[32], strides: &[1], address: 256, len: 32 };
     let bound = checked.plan().bind(&[tensor], None).expect("it fits");
     let mut bytes = vec![0; 32 * 4];
     let options = Options { threads: 1, ..Options::default() };
