@@ -26,6 +26,34 @@ fn functions_of_other_files_are_found_or_named() {
 }
 
 #[test]
+fn mistakes_are_those_of_the_build() {
+    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/ui/cases");
+    let mut client = Client::new(json!({ "debounce": 0 }));
+    let mut seen = 0;
+    for entry in std::fs::read_dir(cases).expect("the cases") {
+        let path = entry.expect("an entry").path();
+        let Some(name) = path.to_str().and_then(|path| path.strip_suffix(".rs")) else { continue };
+        let said = std::fs::read_to_string(format!("{name}.stderr")).unwrap_or_default();
+        let (uri, text) = (format!("file://{name}.rs"), std::fs::read_to_string(&path).expect("a case"));
+        client.write(&uri, 1, &text);
+        for found in client.diagnostics(&uri, 1) {
+            let message = found["message"].as_str().and_then(|text| text.lines().next()).expect("a message");
+            let start =
+                ["line", "character"].map(|part| found["range"]["start"][part].as_u64().unwrap_or(0) + 1);
+            let place = format!(":{}:{}\n", start[0], start[1]);
+            let mut errors =
+                said.split("\n\n").filter(|error| error.contains(&format!("error: {message}\n")));
+            assert!(errors.any(|error| error.contains(&place)), "{uri}: {message} at {start:?}\n{said}");
+            seen += 1;
+        }
+        client.tell("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
+        client.published.clear();
+    }
+    // Of the others most are rustc's own.
+    assert!(seen > 60, "only {seen} mistakes");
+}
+
+#[test]
 fn a_mistake_in_another_file_is_related() {
     let folder = std::env::temp_dir().join(format!("layout-lsp-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
