@@ -87,7 +87,7 @@ fn wanted(addresses: &[i64], width: i64) -> BTreeMap<i64, (BTreeSet<i64>, Vec<i6
 }
 
 fn words_each(width: i64) -> i64 {
-    (width / BANK_BYTES).max(1)
+    (width / BANK_BYTES).clamp(1, BANKS)
 }
 
 /// How many passes over the banks the worst group of lanes takes that are served together: 1 is without conflict, 32 is a
@@ -101,7 +101,7 @@ fn words_each(width: i64) -> i64 {
 /// assert_eq!(ways(&padded, 4), 1);
 /// ```
 pub fn ways(lanes: &[Option<i64>], width: i64) -> i64 {
-    let group = (BANKS / words_each(width)).max(1) as usize;
+    let group = (BANKS / words_each(width)) as usize;
     let most = lanes.chunks(group).map(|group| {
         let open: Vec<i64> = group.iter().flatten().copied().collect();
         wanted(&open, width).values().map(|(words, _)| words.len() as i64).max().unwrap_or(1)
