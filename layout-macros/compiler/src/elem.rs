@@ -67,6 +67,7 @@ macro_rules! formats {
             /// ```
             /// assert_eq!(layout_compiler::Elem::Bf16.bits(), 16);
             /// ```
+            #[inline]
             pub const fn bits(self) -> u32 {
                 match self { $(Elem::$variant => $bits,)+ }
             }
@@ -86,6 +87,7 @@ macro_rules! formats {
             }
 
             /// What the bits mean.
+            #[inline]
             pub const fn format(self) -> Format {
                 match self { $(Elem::$variant => $format,)+ }
             }
@@ -143,6 +145,7 @@ impl Elem {
     /// ```
     /// assert_eq!(layout_compiler::Elem::E4m3.bytes(), 1);
     /// ```
+    #[inline]
     pub const fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
@@ -202,6 +205,7 @@ impl Elem {
     }
 
     /// An integer's bits, cut to the width and sign- or zero-extended again. Of other types: unchanged.
+    #[inline]
     pub const fn wrap(self, value: i64) -> i64 {
         let unused = 64 - self.bits();
         match self.format() {

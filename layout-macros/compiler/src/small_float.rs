@@ -9,6 +9,7 @@
 use super::elem::{Elem, Format, SmallFloat};
 
 /// How the type is made, and the bit of its sign; of others nothing.
+#[inline]
 fn format(elem: Elem) -> Option<(SmallFloat, u32)> {
     match elem.format() {
         Format::SmallFloat(format) => Some((format, 1 << (elem.bits() - 1))),
@@ -17,6 +18,7 @@ fn format(elem: Elem) -> Option<(SmallFloat, u32)> {
 }
 
 /// The value of the bits; of `f32`, and of what is no float, the bits as an `f32`'s.
+#[inline]
 pub fn decode(bits: u32, elem: Elem) -> f32 {
     let Some((format, sign_bit)) = format(elem) else { return f32::from_bits(bits) };
     let magnitude = bits & (sign_bit - 1);
@@ -36,6 +38,7 @@ pub fn decode(bits: u32, elem: Elem) -> f32 {
 }
 
 /// The bits of the nearest value; of `f32`, and of what is no float, the bits as they are.
+#[inline]
 pub fn encode(value: f32, elem: Elem) -> u32 {
     let Some((format, sign_bit)) = format(elem) else { return value.to_bits() };
     if value.is_nan() {
@@ -71,6 +74,7 @@ pub fn held(value: f32, elem: Elem) -> u32 {
 }
 
 /// The nearest value of the type.
+#[inline]
 pub fn round(value: f32, elem: Elem) -> f32 {
     decode(encode(value, elem), elem)
 }
@@ -96,6 +100,7 @@ pub fn integer_to_odd(value: i128) -> f32 {
 }
 
 /// 2 to a power that `f32` has as a normal number.
+#[inline]
 fn power(exponent: i32) -> f32 {
     f32::from_bits(((exponent + 127).clamp(1, 254) as u32) << 23)
 }
