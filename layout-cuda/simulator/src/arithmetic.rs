@@ -54,6 +54,21 @@ fn checked(
     (out, failed)
 }
 
+/// Binds a binary operation, known to the compiler, around an expression.
+macro_rules! each_op {
+    ($op:expr, |$bound:ident| $body:expr) => {
+        each_op!(@ $op, $bound, $body, Add Sub Mul Div Rem BitAnd BitOr BitXor And Or Shl Shr Eq Ne Lt Le Gt Ge)
+    };
+    (@ $op:expr, $bound:ident, $body:expr, $($name:ident)*) => {
+        match $op {
+            $(BinaryOp::$name => {
+                let $bound = BinaryOp::$name;
+                $body
+            })*
+        }
+    };
+}
+
 /// `a op b` of integers of a type, in every lane, and the lanes that divide by zero.
 pub(crate) fn integers(op: BinaryOp, a: &[i64; LANES], b: &[i64; LANES], elem: Elem) -> ([i64; LANES], u32) {
     match (op, elem) {
@@ -63,11 +78,13 @@ pub(crate) fn integers(op: BinaryOp, a: &[i64; LANES], b: &[i64; LANES], elem: E
         (BinaryOp::Mul, Elem::I32) => {
             (std::array::from_fn(|i| i64::from((a[i] as i32).wrapping_mul(b[i] as i32))), 0)
         }
-        _ => checked(a, b, |a, b| integer(op, a, b, elem)),
+        // A loop of its own for each operation, so that the lanes do not choose one each.
+        _ => each_op!(op, |op| checked(a, b, |a, b| integer(op, a, b, elem))),
     }
 }
 
 /// `a op b` of integers of a type; `None` for a division by zero.
+#[inline(always)]
 fn integer(op: BinaryOp, a: i64, b: i64, elem: Elem) -> Option<i64> {
     let count = b as u32 & (elem.bits() - 1);
     let natural = elem == Elem::U64;
