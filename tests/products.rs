@@ -35,8 +35,14 @@ fn matrix<T>(count: usize, seed: u64, round: fn(f32) -> T) -> Vec<T> {
 fn product(a: (&[f32], [usize; 2]), b: (&[f32], [usize; 2]), [m, n, k]: [usize; 3]) -> Vec<f32> {
     let at =
         |(values, strides): (&[f32], [usize; 2]), i: usize, j: usize| values[i * strides[0] + j * strides[1]];
-    let element = |place: usize| (0..k).map(|i| at(a, place / n, i) * at(b, i, place % n)).sum();
-    (0..m * n).map(element).collect()
+    let mut c = vec![0.0; m * n];
+    for (i, row) in c.chunks_exact_mut(n.max(1)).enumerate() {
+        for l in 0..k {
+            let left = at(a, i, l);
+            row.iter_mut().enumerate().for_each(|(j, sum)| *sum += left * at(b, l, j));
+        }
+    }
+    c
 }
 
 #[test]

@@ -157,8 +157,13 @@ pub fn matmul(run: &Run<'_>, launch: Launch) -> Result<Outcome, Error> {
     Ok(Outcome::within(0.0, c.read()?, product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k])))
 }
 
-/// The product of two row-major matrices.
+/// The product of two row-major matrices: a row of B at a time, and the terms of each element in the order of K.
 pub fn product(a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) -> Vec<f64> {
-    let element = |at: usize| (0..k).map(|l| a[at / n * k + l] * b[l * n + at % n]).sum();
-    (0..m * n).map(element).collect()
+    let mut c = vec![0.0; m * n];
+    for (row, c) in c.chunks_exact_mut(n.max(1)).enumerate() {
+        for (a, b) in a[row * k..][..k].iter().zip(b.chunks_exact(n)) {
+            c.iter_mut().zip(b).for_each(|(c, b)| *c += a * b);
+        }
+    }
+    c
 }
