@@ -11,6 +11,7 @@ use layout_kernels::kernels::{few_rows, tensor_core};
 use layout_kernels::{memory, product, quantized};
 use layout_tests::kernels::{definitions, is_shipped};
 use layout_tests::support::cubin::{Cost, arch_of, of_ptxas};
+use layout_tests::support::lock::{self, Subject};
 use layout_tests::support::parallel::in_parallel;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -191,11 +192,17 @@ fn every_wrapper_of_an_instruction_compiles_alone() {
                     let head = rest.split('(').next().expect("a name");
                     alone.push_str(&format!("\ntemplate __device__ {head}<3>();\n"));
                 }
-                let compiled = nvrtc::compile(&alone, arch, &["--relocatable-device-code=true"]);
-                let compiled =
-                    compiled.unwrap_or_else(|error| panic!("{}: {error}\n{alone}", path.display()));
-                assert!(!compiled.log.contains("warning"), "{}\n{alone}", compiled.log);
-                assert_eq!(&compiled.cubin[..4], b"\x7fELF");
+                let entry = paragraph.split_once("__device__ ").map_or(&*alone, |(_, rest)| rest);
+                let entry = entry.split('(').next().and_then(|head| head.split_whitespace().last());
+                let (entry, flags) = (entry.unwrap_or_default(), ["--relocatable-device-code=true"]);
+                lock::fact(Subject { kind: "alone", entry, arch, text: &alone, flags: &flags }, || {
+                    let compiled = nvrtc::compile(&alone, arch, &flags);
+                    let compiled =
+                        compiled.unwrap_or_else(|error| panic!("{}: {error}\n{alone}", path.display()));
+                    assert_eq!(&compiled.cubin[..4], b"\x7fELF");
+                    assert!(!compiled.log.contains("warning"), "{}\n{alone}", compiled.log);
+                    "taken".to_owned()
+                });
             }
         }
     }

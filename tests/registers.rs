@@ -8,6 +8,7 @@ use layout_cuda::{ParamValue, Variant};
 use layout_kernels::kernels::gemm_mma::gemm_mma;
 use layout_kernels::kernels::{sgemm, sgemm_fed};
 use layout_tests::support::cubin::{Cost, compiled, of_ptxas};
+use layout_tests::support::lock::{self, Subject};
 use layout_tests::support::parallel::in_parallel;
 use layout_tests::support::sass::{Sass, sass};
 
@@ -50,9 +51,14 @@ fn crowded(code: &Sass) -> f64 {
     crowded as f64 / f64::from(products.max(1))
 }
 
+/// The share in a variant's code, by its row in `tests/nvrtc.lock`.
 fn crowded_in(variant: &Variant, flags: &[&str]) -> f64 {
-    let compiled = compiled(variant.text, "sm_90a", flags).expect("NVRTC takes the text");
-    crowded(&sass(&compiled.cubin, variant.entry))
+    let (entry, text, arch) = (variant.entry, variant.text, "sm_90a");
+    let fact = lock::fact(Subject { kind: "crowded", entry, arch, text, flags }, || {
+        let compiled = compiled(text, arch, flags).expect("NVRTC takes the text");
+        format!("{:.3}", crowded(&sass(&compiled.cubin, entry)))
+    });
+    fact.parse().expect("a share")
 }
 
 #[test]
