@@ -129,7 +129,7 @@ mod products {
     }
 
     /// Each warp makes WM x WN of C. Either mode of an operand of 16 bits may be contiguous, of 8 bits `k` is; lines that begin at multiples
-    /// of 16 bytes are copied by these, and B may have more columns than C, of which nothing comes. With `TURING` it is for sm_75: f16 and `i8`, by the instructions that it has.
+    /// of 16 bytes are copied by these. With `TURING` it is for sm_75: f16 and `i8`, by the instructions that it has.
     #[tiled_kernel(
         T = [bf16, f16, e4m3, i8], U = [bf16, f16, f32, i32], S = [f32, i32], A_MODE = [1, 0], B_MODE = [1, 0],
         BM = 128, BN = 128, WM = 64, WN = 64, STAGES = 3, GROUP = 8, TURING = false, STEPS = 2,
@@ -139,14 +139,13 @@ mod products {
         arch = if T == e4m3 { "sm_89" } else if TURING { "sm_75" } else { "sm_80" },
         block = [BM * BN / (WM * WN) * 32],
         grid = [N.div_ceil(BN) * GROUP, M.div_ceil(BM * GROUP)],
-        require(K % if size_of::<T>() == 1 { 16 } else { 1 } == 0, W >= N),
-        variant_if(K % 8 == 0, W % 8 == 0, N % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
-        variant_if(K % 8 == 0, W % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
-        deny(synchronous),
+        require(K % if size_of::<T>() == 1 { 16 } else { 1 } == 0),
+        variant_if(K % 8 == 0, N % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
+        deny(narrowed, synchronous),
     )]
-    pub fn gemm_mma<T, U, S, const M: usize, const N: usize, const K: usize, const W: usize>(
+    pub fn gemm_mma<T, U, S, const M: usize, const N: usize, const K: usize>(
         a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
-        b: &LayoutTensor<T, Contiguous<B_MODE, K, W>>,
+        b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
         c: &mut LayoutTensor<U, Pitched<M, N>>,
     ) {
         let (row, col) = tile_of_block();
@@ -175,9 +174,8 @@ mod products {
         arch = if T == e4m3 || U == e4m3 { "sm_89" } else if TURING { "sm_75" } else { "sm_80" },
         block = [BM * BN / (WM * WN) * 32],
         grid = [N.div_ceil(BN) * GROUP, M.div_ceil(BM * GROUP)],
-        require(K % if size_of::<T>() == 1 { 16 } else { 1 } == 0, W >= N),
-        variant_if(K % 8 == 0, W % 8 == 0, N % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
-        variant_if(K % 8 == 0, W % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
+        require(K % if size_of::<T>() == 1 { 16 } else { 1 } == 0),
+        variant_if(K % 8 == 0, N % 8 == 0, if A_MODE == 1 { K } else { M } % 8 == 0),
     )]
     pub fn gemm_mma_then<
         T,
@@ -187,14 +185,13 @@ mod products {
         const M: usize,
         const N: usize,
         const K: usize,
-        const W: usize,
         const COLUMNS: usize,
         const ROWS: usize,
         const HIGH: usize,
         const BROAD: usize,
     >(
         a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
-        b: &LayoutTensor<T, Contiguous<B_MODE, K, W>>,
+        b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
         columns: &LayoutTensor<V, RowMajor<COLUMNS>>,
         rows: &LayoutTensor<f32, RowMajor<ROWS>>,
         beside: &LayoutTensor<V, Pitched<HIGH, BROAD>>,

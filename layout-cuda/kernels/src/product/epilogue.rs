@@ -152,10 +152,7 @@ pub fn multiply_then_by<T: Element, U: Element, V: Element>(
     // Where the operands have to be is what it is without an epilogue. All of C is one launch, and the threads store a C that TMA cannot.
     let result = if operand.bytes() == 2 { operand } else { result };
     let plan = Plan::of(&Product { result, ..product }, machine, Some(kernel), None);
-    let (deep, wide) = match plan.parts.first() {
-        Some(part) if by_warps => (part.depth[0], part.columns.end),
-        _ => (k, n),
-    };
+    let deep = if by_warps { plan.parts.first().map_or(k, |part| part.depth[0]) } else { k };
     let units = 16 / size_of::<U>();
     let direct = !(c.strides()[0].is_multiple_of(units) && n.is_multiple_of(units));
     let (none, nothing, no_rows) =
@@ -179,7 +176,7 @@ pub fn multiply_then_by<T: Element, U: Element, V: Element>(
     });
     let [a, b] = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    let (a, b) = (a.part([0..m, 0..deep])?, b.part([0..deep, 0..wide])?);
+    let (a, b) = (a.part([0..m, 0..deep])?, b.part([0..deep, 0..n])?);
     match by_warps {
         false => gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),
         true => gemm_mma_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),

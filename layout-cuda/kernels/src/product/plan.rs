@@ -406,14 +406,15 @@ impl Planner<'_> {
         Plan { a: self.addressable(a, a.shape), b: self.addressable(b, b.shape), c: Place::Here, parts }
     }
 
-    /// By `mma.sync`: lines of operands begin at multiples of 16 bytes, those of 8 bits are along `k` and of whole vectors; C is where it is.
+    /// By `mma.sync`: lines of operands begin at multiples of 16 bytes, those of 8 bits are along `k` and of whole vectors. Of a large product
+    /// all lines are of whole vectors, and rows of C begin at multiples of 16 bytes.
     fn by_warps(&self) -> Plan {
         let ([bytes, _], [m, n, k]) = (self.bytes(), self.product.extents());
         let vectors = |extent: usize| extent.next_multiple_of(ROW_BYTES / bytes);
-        // Lines of whole vectors are worth a copy of a large product's operands.
+        // Lines of whole vectors are worth a copy of a large product's operands and result.
         let large = [m, n, k].iter().fold(1_usize, |all, extent| all.saturating_mul(*extent)) >= LARGE;
         let deep = if bytes == 1 || large { vectors(k) } else { k };
-        let wide = if bytes > 1 && large && self.product.b.along() == 1 { vectors(n) } else { n };
+        let (wide, c) = if large { (self.written(n), self.writable()) } else { (n, Place::Here) };
         let place = |matrix: &Matrix, along: usize, shape: [usize; 2]| match bytes > 1
             || matrix.along() == along
         {
@@ -434,8 +435,9 @@ impl Planner<'_> {
             .chain(&types)
             .fold(ParamSet::default(), |set, (name, value)| set.with(name, *value));
         let set = if self.asked.is_some() { self.set(Kernel::GemmMma, &changes) } else { Some(own) };
-        let part = Part { depth: [deep, deep], columns: 0..wide, set, ..self.whole(Kernel::GemmMma, &[]) };
-        Plan { a: place(a, 1, [m, deep]), b: place(b, 0, [deep, wide]), c: Place::Here, parts: vec![part] }
+        let depth = [deep, deep];
+        let part = Part { depth, columns: 0..wide, into: 0..wide, set, ..self.whole(Kernel::GemmMma, &[]) };
+        Plan { a: place(a, 1, [m, deep]), b: place(b, 0, [deep, wide]), c, parts: vec![part] }
     }
 
     /// What the set of `gemm_mma` has otherwise, given the extents of B: where lines are whole vectors, stages that are as large as two blocks
