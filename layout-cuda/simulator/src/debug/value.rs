@@ -213,7 +213,7 @@ impl Moment<'_> {
         }
         let line = self.line_of(known);
         for named in &tables.named {
-            let NamedValue::View { place, offset, modes, swizzle } = &named.value else { continue };
+            let NamedValue::View { place, offset, modes, vector, swizzle } = &named.value else { continue };
             let declared = tables.positions.get(named.origin.0 as usize).map_or(0, |position| position.line);
             let known_place = tables.place(*place);
             let space = match known_place.space {
@@ -225,7 +225,7 @@ impl Moment<'_> {
                 },
                 Space::Remote { .. } => continue,
             };
-            let all = modes.iter().map(|[extent, stride]| {
+            let all = modes.iter().chain(vector).map(|[extent, stride]| {
                 Some((self.evaluate(extent, known, lane)?, self.evaluate(stride, known, lane)?))
             });
             let (Some(modes), Some(offset)) = (all.collect(), self.evaluate(offset, known, lane)) else {

@@ -20,14 +20,13 @@ use super::arch::Arch;
 use super::index::Index;
 use super::ir::{BinaryOp, RemarkKind};
 use super::launch::{LaunchPlan, PlanArgument};
-use super::origin::{Errors, Origin};
+use super::origin::Errors;
 use super::program::{
     Access, Comparison, Message, Operation, Part, Statement, StatementKind, Tables, TensorMap, Value, walk,
 };
 use super::prove::Facts;
 use super::specialise::{Head, Specialised};
-use super::view::View;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// A kernel for one parameter set and one set of promises, down to single elements and vectors: what `emit` and
 /// `simulate` read. After this stage nothing can fail on the kernel's account.
@@ -44,8 +43,6 @@ pub struct Checked {
     /// What holds in every launch.
     pub(super) facts: Vec<Comparison>,
     pub(super) body: Vec<Statement<Access, Operation>>,
-    /// The views that have names, by where those are.
-    pub(super) views: BTreeMap<Origin, View>,
 }
 
 impl Checked {
@@ -58,7 +55,6 @@ impl Checked {
             tables,
             facts: Vec::new(),
             body,
-            views: BTreeMap::new(),
         }
     }
     /// The name of the CUDA function: the kernel's name and the variant's key, `matmul_BM64_BN64`.
@@ -157,7 +153,6 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     plan.maps =
         maps.into_iter().map(|(map, place)| TensorMap { round_tf32: tf32.contains(&place), ..map }).collect();
     plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
-    let (head, facts, views) =
-        (specialised.head.clone(), specialised.facts.clone(), specialised.views.clone());
-    Ok(Checked { head, plan, tables, facts, body, views })
+    let (head, facts) = (specialised.head.clone(), specialised.facts.clone());
+    Ok(Checked { head, plan, tables, facts, body })
 }

@@ -5,6 +5,7 @@
 use super::words::Words;
 use crate::check::Checked;
 use crate::origin::Position;
+use crate::program::{Named, NamedValue};
 use std::fmt;
 
 /// A view that has a name.
@@ -52,18 +53,21 @@ pub struct ExplainedView {
 /// ```
 pub fn views(checked: &Checked) -> Vec<ExplainedView> {
     let words = Words::new(checked);
-    let mut list: Vec<ExplainedView> = checked
-        .views
-        .iter()
-        .map(|(origin, view)| ExplainedView {
-            position: checked.tables().positions.get(origin.0 as usize).copied().unwrap_or_default(),
-            extents: view.modes.iter().map(|mode| words.index(&mode.extent)).collect(),
-            strides: view.modes.iter().map(|mode| words.index(&mode.stride)).collect(),
-            lanes: view.lanes(),
-            swizzled: view.swizzle.is_some(),
-        })
-        .collect();
-    list.sort_by_key(|view| view.position);
+    let tables = checked.tables();
+    let mut list = Vec::new();
+    for Named { origin, value, .. } in &tables.named {
+        let NamedValue::View { modes, vector, swizzle, .. } = value else { continue };
+        list.push(ExplainedView {
+            position: tables.positions.get(origin.0 as usize).copied().unwrap_or_default(),
+            extents: modes.iter().map(|[extent, _]| words.index(extent)).collect(),
+            strides: modes.iter().map(|[_, stride]| words.index(stride)).collect(),
+            lanes: vector.iter().filter_map(|[extent, _]| extent.as_constant()).product(),
+            swizzled: swizzle.is_some(),
+        });
+    }
+    // Of several of one name the first stays: the sort is stable.
+    list.sort_by_key(|view: &ExplainedView| view.position);
+    list.dedup_by_key(|view| view.position);
     list
 }
 

@@ -1,6 +1,6 @@
 //! Names of the kernel's text that leave no statement: views, and indices that are atoms or numbers.
 //!
-//! Law: no pass reads them; they are for what shows a run in the user's names.
+//! Law: no pass reads them; they are for what shows a kernel, or a run of it, in the user's names.
 
 use crate::index::Index;
 use crate::origin::Origin;
@@ -29,8 +29,10 @@ pub enum NamedValue {
         place: PlaceId,
         /// The element of the place at the view's first coordinate.
         offset: Index,
-        /// Extent and stride, in elements, of each mode; a vector is a mode of its own.
+        /// Extent and stride, in elements, of each mode, in vectors.
         modes: Vec<[Index; 2]>,
+        /// The same of the elements of a vector, for each mode that has vectors.
+        vector: Vec<[Index; 2]>,
         /// Over the place's element offsets.
         swizzle: Option<Swizzle>,
     },

@@ -16,8 +16,7 @@ use crate::origin::{Errors, KernelError, Origin};
 use crate::params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};
 use crate::program::{Statement, StatementKind, Tables, Value, Variable, VariableKind};
 use crate::prove::Facts;
-use crate::view::View;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// A number beyond every tensor. An assignment may add up to [`GROWTH`]; no thread has the time for so many assignments
 /// that 64 bits overflow: 2⁴⁰ of them reach 2⁵⁶.
@@ -98,8 +97,6 @@ pub(super) struct Evaluator<'k> {
     /// The statement list being filled.
     pub out: Vec<TileStatement>,
     pub bindings: HashMap<LocalId, Binding>,
-    /// The views that `let` bound, by where their names are; of several of one name the first. No part of the text.
-    pub views: BTreeMap<Origin, View>,
     /// How often each mutable index variable was assigned so far.
     pub versions: HashMap<VarId, u32>,
     /// The last version that was given out.

@@ -52,14 +52,13 @@ use super::index::{Atoms, Index};
 use super::intrinsic::Intrinsic;
 use super::ir::{ExprKind, Kernel, LocalId, Pattern, Seen, Statement as Ast, StatementKind};
 use super::launch::LaunchPlan;
-use super::origin::{Errors, KernelError, Origin};
+use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
 use super::program::{Comparison, PlaceId, Space, Statement, Tables};
 use super::valid::valid;
-use super::view::View;
 use evaluator::{Evaluator, IndexAssumption};
 use outside::Outside;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// A kernel without parameters, at the level of tiles.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,8 +71,6 @@ pub struct Specialised {
     /// The thread's number in its block.
     pub(super) thread: Index,
     pub(super) body: Vec<Statement<TileAccess, TileOperation>>,
-    /// The views that have names, by where those are.
-    pub(super) views: BTreeMap<Origin, View>,
 }
 
 /// Specialises a kernel for one parameter set and one set of promises.
@@ -129,12 +126,12 @@ fn variant(
         (index_assumptions, modular_bounds) = (evaluator.index_assumptions, evaluator.modular_bounds);
     };
     let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
-    let Evaluator { tables, errors, out, decided, later, shared_bytes, views, .. } = evaluator;
+    let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
     let mut body = evaluator::reached(errors.propagate(out)?);
     variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);
     plan.shared_bytes = shared_bytes as u32;
     plan.second_types = second_types(&tables);
-    Ok(Specialised { head, plan, tables, facts, thread, body, views })
+    Ok(Specialised { head, plan, tables, facts, thread, body })
 }
 
 /// The arguments that are also read as a wider type.
@@ -200,7 +197,6 @@ fn evaluator<'k>(
         errors: Errors::new(),
         out: Vec::new(),
         bindings: HashMap::new(),
-        views: BTreeMap::new(),
         versions: HashMap::new(),
         last_version: 0,
         bounded: HashMap::new(),

@@ -223,12 +223,8 @@ impl Evaluator<'_> {
         match (pattern, datum) {
             (Pattern::Wildcard, _) => {}
             (Pattern::Local(local), datum) => {
-                let kernel = self.kernel;
-                let own = &kernel.locals[local.0 as usize];
-                if let StaticValue::View(view) = &datum {
-                    self.views.entry(own.origin).or_insert_with(|| view.clone());
-                }
-                let binding = self.binding(*local, own.mutable, datum);
+                let mutable = self.kernel.locals[local.0 as usize].mutable;
+                let binding = self.binding(*local, mutable, datum);
                 self.note_name(*local, &binding);
                 self.bindings.insert(*local, binding);
             }

@@ -74,14 +74,12 @@ impl Evaluator<'_> {
             Binding::Value(StaticValue::Index(index)) => NamedValue::Index(index.clone()),
             Binding::Value(StaticValue::View(view)) => {
                 let Ok(offset) = view.full_offset() else { return };
-                let mut modes = Vec::new();
-                for mode in &view.modes {
-                    modes.push([mode.extent.clone(), mode.stride.clone()]);
-                    if mode.lanes > 1 {
-                        modes.push([Index::constant(mode.lanes), mode.lane_stride.clone()]);
-                    }
-                }
-                NamedValue::View { place: view.place, offset, modes, swizzle: view.swizzle }
+                let modes =
+                    view.modes.iter().map(|mode| [mode.extent.clone(), mode.stride.clone()]).collect();
+                let lanes = view.modes.iter().filter(|mode| mode.lanes > 1);
+                let vector =
+                    lanes.map(|mode| [Index::constant(mode.lanes), mode.lane_stride.clone()]).collect();
+                NamedValue::View { place: view.place, offset, modes, vector, swizzle: view.swizzle }
             }
             _ => return,
         };

@@ -224,7 +224,6 @@ impl Build {
             tables: self.tables,
             facts: Vec::new(),
             body,
-            views: std::collections::BTreeMap::new(),
         }
     }
 }
