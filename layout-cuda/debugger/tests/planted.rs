@@ -75,9 +75,7 @@ fn cause(session: &mut Session<'_>, kind: Kind) -> Result<(String, u32), String>
             let tensor = tensors.iter().find(|tensor| tensor.name == place).ok_or("no tensor")?;
             let extent: i64 = tensor.modes.iter().map(|(extent, _)| *extent).product();
             let variables = engine.moment().variables(warp, lane);
-            let named = variables
-                .iter()
-                .any(|(_, value)| (value.number() - index as f64).abs() <= 1.0 || value.number() > 0.0);
+            let named = variables.iter().any(|(_, value)| (value.number() - index as f64).abs() <= 1.0);
             (named && !(0..extent).contains(&index))
                 .then(|| (format!("element {index} of {extent}, of {variables:?}"), steps))
                 .ok_or_else(|| format!("{index} of {extent}, {variables:?}"))
@@ -115,19 +113,19 @@ fn cause(session: &mut Session<'_>, kind: Kind) -> Result<(String, u32), String>
         }
         Kind::Uninitialised => {
             let Some(index) = finding.index else {
-                return Ok((format!("line {} reads a variable without a value", finding.line), steps));
+                return Err(format!("line {} reads a variable without a value", finding.line));
             };
             let place = finding.place.clone().unwrap_or_default();
             let tensors = engine.moment().tensors(warp, lane);
             let Some(tensor) = tensors.iter().find(|tensor| tensor.name == place).cloned() else {
-                return Ok((format!("registers `{place}`"), steps));
+                return Err(format!("registers `{place}`"));
             };
             let by = engine.session().writers(&tensor, index, index);
             by.is_empty()
                 .then(|| (format!("no one wrote `{place}[{index}]`"), steps))
                 .ok_or_else(|| format!("{by:?}"))
         }
-        other => Ok((format!("{}: {}", other.name(), finding.message), steps)),
+        other => Err(format!("no steps are known for {}: {}", other.name(), finding.message)),
     }
 }
 

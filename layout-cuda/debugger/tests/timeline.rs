@@ -4,7 +4,7 @@
 
 use layout_cuda::debug::{Debugger, Launch, Session, attach};
 use layout_cuda::report::chrome_trace;
-use layout_cuda::{Device, LaunchConfig, Options, tiled_kernel};
+use layout_cuda::{Device, LaunchConfig, Options, bf16, tiled_kernel};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -151,4 +151,102 @@ fn barriers_wake_warps() {
     let waits =
         tracks.values().flatten().filter(|(name, ..)| name.starts_with("waits at a barrier of the block"));
     assert_eq!(waits.count(), 4, "one of two warps, twice in each block: {tracks:?}");
+}
+
+/// Right where warp 0 adds first.
+#[tiled_kernel(block = [64], grid = [1])]
+fn in_order(counts: &mut LayoutTensor<u32, RowMajor<1>>) {
+    if lane_id() == 0 {
+        let before = counts.atomic_add([0], 1);
+        assert!(before == warp_id() as u32, "warp {} is number {before}", warp_id());
+    }
+    barrier();
+}
+
+fn run_in_order() -> (u64, bool) {
+    let mut counts = Device::simulator().zeros::<u32, 1>([1]).expect("a tensor");
+    let options = Options { schedules: 64, ..Options::default() };
+    let report = in_order::simulate_with(LaunchConfig::default(), &options, &mut counts).expect("a launch");
+    (options.seed, report.clean())
+}
+
+#[test]
+fn one_order_fails() {
+    assert!(!run_in_order().1, "some order lets warp 1 add first");
+}
+
+/// `LAYOUT_TIMELINE` names a file for the first schedule, and for the first that finds a mistake.
+#[test]
+fn a_variable_names_a_trace_with_the_schedule_that_fails() {
+    let path =
+        std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.json", std::process::id()));
+    let run = std::process::Command::new(std::env::current_exe().expect("the test's own path"))
+        .args(["--exact", "one_order_fails", "--nocapture"])
+        .env("LAYOUT_TIMELINE", &path)
+        .output()
+        .expect("a process");
+    let out = String::from_utf8_lossy(&run.stdout);
+    assert!(
+        run.status.success() && out.contains("1 passed"),
+        "{out}{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let text = std::fs::read_to_string(&path).expect("a trace");
+    std::fs::remove_file(&path).expect("the trace");
+    assert!(!tracks(&text).is_empty());
+    let trace: Json = serde_json::from_str(&text).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    let of = |kind: &str, name: &str| -> Vec<&Json> {
+        events
+            .iter()
+            .filter(|event| {
+                event["ph"] == kind && event["name"].as_str().is_some_and(|own| own.contains(name))
+            })
+            .collect()
+    };
+    let processes = of("M", "process_name");
+    let names: Vec<&str> = processes.iter().filter_map(|event| event["args"]["name"].as_str()).collect();
+    let first = format!("schedule {}", Options::default().seed);
+    assert!(names[0].ends_with(&first) && names.len() <= 2, "{names:?}");
+    let found = of("i", "is number");
+    let last = processes.last().expect("a schedule");
+    assert!(
+        !found.is_empty() && found.iter().all(|event| event["pid"] == last["pid"]),
+        "{found:?} {names:?}"
+    );
+}
+
+/// Products of a warpgroup have a track of their own.
+#[tiled_kernel(arch = "sm_90a", block = [128], grid = [1])]
+fn squared(a: &LayoutTensor<bf16, RowMajor<64, 64>>, c: &mut LayoutTensor<bf16, RowMajor<64, 64>>) {
+    let mut stage = shared::<bf16>(row_major([64, 64]).swizzle_bytes(128));
+    let mut product = shared::<bf16>(row_major([1, 64, 64]).swizzle_bytes(128));
+    let full = mbarriers(1, 1);
+    barrier();
+    if thread_idx.x == 0 {
+        full.at(0).arrive_expect(8192);
+        tma_load(&mut stage, &a.tile([64, 64], [0, 0]), full.at(0));
+    }
+    full.at(0).wait(0);
+    let mut acc = accumulator([64, 64]).fill(0.0);
+    wgmma(&mut acc, &stage, &stage, false);
+    wgmma_commit_group();
+    wgmma_wait_group(0);
+    store_matrix(&mut product, &acc);
+    barrier();
+    let threads = row_major([2, 64]);
+    c.distribute(threads, thread_idx.x)
+        .copy_from(&product.slice(0).distribute(threads, thread_idx.x).to_local());
+}
+
+#[test]
+fn matrix_units_have_tracks() {
+    let text = traced(|device| {
+        let a = device.zeros::<bf16, 2>([64, 64]).expect("a tensor");
+        let mut c = device.zeros::<bf16, 2>([64, 64]).expect("a tensor");
+        squared::launch(&device.stream(), &a, &mut c).expect("nothing is found");
+    });
+    let tracks = tracks(&text);
+    let own: Vec<_> = tracks.iter().filter(|((_, name), _)| name.starts_with("matrix unit")).collect();
+    assert!(matches!(&own[..], [(_, spans)] if !spans.is_empty()), "{:?}", tracks.keys());
 }
