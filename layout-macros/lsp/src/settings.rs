@@ -1,4 +1,4 @@
-//! The settings that an editor gives: `{ "sets": { "matmul": "BM = 128, T = f16" }, "debounce": 150 }`.
+//! The settings that an editor gives: `{ "sets": { "matmul": "BM = 128, T = f16" }, "debounce": 50 }`.
 //!
 //! Law: what is missing or of another type has its default. A set need not be whole: the attribute's first listed values are
 //! the others.
@@ -23,7 +23,7 @@ impl Settings {
         let own = value.get("layout").unwrap_or(value);
         let sets = own.get("sets").and_then(Value::as_object).into_iter().flatten();
         let sets = sets.filter_map(|(name, set)| Some((name.clone(), set.as_str()?.to_owned())));
-        let debounce = own.get("debounce").and_then(Value::as_u64).unwrap_or(150);
+        let debounce = own.get("debounce").and_then(Value::as_u64).unwrap_or(50);
         Settings { sets: sets.collect(), debounce: Duration::from_millis(debounce.min(10_000)) }
     }
 }
