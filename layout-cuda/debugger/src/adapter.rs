@@ -165,14 +165,14 @@ impl Adapter {
                 }
                 self.breakpoints.clone_from(&all);
                 let known = served.engine.set_breakpoints(all);
-                let told = wanted.iter().zip(known).zip(errors).map(|((one, known), error)| {
+                let answers = wanted.iter().zip(known).zip(errors).map(|((one, known), error)| {
                     let words = error.unwrap_or_else(|| "no statement begins at this line".into());
                     match known {
                         true => json!({"verified": true, "line": one["line"]}),
                         false => json!({"verified": false, "line": one["line"], "message": words}),
                     }
                 });
-                json!({"breakpoints": told.collect::<Vec<_>>()})
+                json!({"breakpoints": answers.collect::<Vec<_>>()})
             }
             _ => return None,
         })

@@ -103,7 +103,7 @@ struct Document {
 struct Server<'c> {
     connection: &'c Connection,
     settings: Settings,
-    /// Whether the client takes back hints when it is told.
+    /// Whether the client refreshes its hints on request.
     refreshes: bool,
     documents: HashMap<Uri, Document>,
     modules: Modules,

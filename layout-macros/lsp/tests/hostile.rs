@@ -1,4 +1,4 @@
-//! Texts, positions and messages of any kind: the server answers all of them, and ends when it is told to.
+//! Texts, positions and messages of any kind: the server answers all of them, and ends on request.
 
 use super::client::Client;
 use proptest::prelude::*;

@@ -74,7 +74,7 @@ enum Row {
     Mbarrier(usize),
 }
 
-/// Work in flight: what tells it from other work, the row that it takes, and its first step.
+/// Work in flight: its key, the row that it takes, and its first step.
 struct Open {
     key: (String, u64),
     row: usize,
