@@ -4,13 +4,16 @@
 //! A bank, odd or even registers, gives one a cycle, and a product may wait one for the other: two in a row that read one bank
 //! more than twice cost a cycle. The shares are those of the ptxas of NVRTC 13.0.88.
 
-use layout_cuda::{ParamValue, Variant};
+use layout_compiler::{Arch, Promises, compile, emit};
+use layout_cuda::{Elem, ParamValue, Variant};
 use layout_kernels::kernels::gemm_mma::gemm_mma;
 use layout_kernels::kernels::{sgemm, sgemm_fed};
+use layout_kernels::product::{self, Machine, Matrix, Plan, Precision, Product};
 use layout_tests::support::cubin::{Cost, compiled, of_ptxas};
 use layout_tests::support::lock::{self, Subject};
 use layout_tests::support::parallel::in_parallel;
 use layout_tests::support::sass::{Sass, sass};
+use std::collections::BTreeMap;
 
 /// The registers that the sources of a product name, each with whether it stays: `R4.reuse`, `-R7`.
 fn sources(operands: &str) -> Vec<Option<(u32, bool)>> {
@@ -110,5 +113,41 @@ fn products_of_warps_have_no_spills_anywhere() {
             "{} for {arch}: {cost}",
             variant.entry
         );
+    });
+}
+
+/// So have the sets that a plan picks by a card's shared memory and by the size of C.
+#[test]
+fn what_plans_pick_for_products_of_warps_has_no_spills() {
+    let kernel = gemm_mma::DEFINITION.kernel().expect("bytes of this version");
+    let mut jobs = BTreeMap::new();
+    for arch in ["sm_75", "sm_80", "sm_86", "sm_90a", "sm_100a"] {
+        let arch: Arch = arch.parse().expect("an architecture");
+        let operand = if arch == Arch::SM_75 { Elem::F16 } else { Elem::Bf16 };
+        for [m, n, k] in [[64, 4096, 8192], [1024, 1024, 1024], [4096, 4096, 4096]] {
+            let rows = |shape: [usize; 2]| Matrix { shape, strides: [shape[1], 1] };
+            let product = Product {
+                a: rows([m, k]),
+                b: rows([k, n]),
+                c: rows([m, n]),
+                operand,
+                result: operand,
+                precision: Precision::Float32,
+            };
+            let machine = Machine { multiprocessors: 108, arch };
+            let plan = Plan::of(&product, machine, Some(product::Kernel::GemmMma), None);
+            let set = plan.parts[0].set.as_ref().expect("a set");
+            let kernel = kernel.clone().for_arch(arch);
+            let set = kernel.choose(set, &[]).expect("its parameters");
+            let promises = Promises { variant_if: Some(0), ..Promises::USUAL };
+            let source = emit(&compile(&kernel, &set, promises).expect("a set of the kernel"));
+            jobs.insert((source.entry.clone(), arch.to_string()), source);
+        }
+    }
+    assert!(jobs.len() >= 10, "{:?}", jobs.keys());
+    let jobs: Vec<_> = jobs.into_iter().collect();
+    in_parallel(&jobs, |((entry, arch), source)| {
+        let cost = Cost::of(entry, &source.text, arch, source.flags);
+        assert_eq!((cost.spills, cost.stack, cost.warns), (0, 0, false), "{entry} for {arch}: {cost}");
     });
 }
