@@ -423,6 +423,51 @@ fn deny_speaks_of_the_variant_that_keeps_every_promise() {
     assert_eq!(errors.as_slice().len(), 1, "{errors}");
 }
 
+#[test]
+fn a_variant_denies_beside_a_variant_that_loses() {
+    let text =
+        rows(", variant_if(K % 4 == 0, deny(narrowed)), variant_if(K % 2 == 0), deny(synchronous)", OWN);
+    let of = |number| Promises { variant_if: Some(number), ..USUAL };
+    for promises in [USUAL, of(0), of(1)] {
+        explained(&text, promises);
+    }
+    let text = text.replacen("K % 2 == 0", "K % 2 == 0, deny(narrowed)", 1);
+    let errors = refused(&text, of(1));
+    assert!(errors.as_slice()[0].message.contains("narrowed"), "{errors}");
+    let empty = rows(", variant_if(deny(narrowed))", OWN);
+    let errors = layout_text::kernel(&empty).expect_err("no condition");
+    assert!(errors[0].message.contains("without a condition"), "{errors:?}");
+}
+
+#[test]
+fn what_a_statement_allows_deny_does_not_refuse() {
+    let attribute =
+        |text: &str, name: &str| text.replacen("out.copy_from", &format!("{name} out.copy_from"), 1);
+    let text = rows(", deny(narrowed)", OWN);
+    let lost = &refused(&text, USUAL).as_slice()[0].message.clone();
+    assert!(lost.contains("`x` is narrowed") || lost.contains("`y` is narrowed"), "{lost}");
+    explained(&attribute(&text, "#[allow(narrowed)]"), USUAL);
+    explained(&attribute(&text, "#[allow(masked, narrowed)]"), USUAL);
+    // Of the loop around it, of a block, and of the left side of an assignment.
+    explained(&text.replacen("for k", "#[allow(narrowed)] for k", 1), USUAL);
+    let block = text.replacen("out.copy_from(&own);", "#[allow(narrowed)] { out.copy_from(&own); }", 1);
+    explained(&block, USUAL);
+    let one = text.replacen("out.copy_from(&own);", "#[allow(masked)] y[[block_idx.x, k]] = 0.0;", 1);
+    explained(&one.replacen("deny(narrowed)", "deny(masked)", 1), USUAL);
+    // The statement beside it is refused still, and another word too.
+    let two = text.replacen(
+        "out.copy_from(&own);",
+        "#[allow(narrowed)] out.copy_from(&own); out.copy_from(&own);",
+        1,
+    );
+    refused(&two, USUAL);
+    refused(&attribute(&text, "#[allow(masked)]"), USUAL);
+    for unknown in ["#[allow(slow)]", "#[inline]", "#[allow(narrowed, slow)]"] {
+        let errors = layout_text::kernel(&attribute(&text, unknown)).expect_err(unknown);
+        assert!(errors[0].message.contains("attribute inside of a kernel"), "{errors:?}");
+    }
+}
+
 /// Files of kernels that show what is slow, or how to learn.
 const SHOWN: [&str; 3] = ["puzzles/", "matmul.rs", "banks.rs"];
 

@@ -63,8 +63,8 @@ pub struct Attribute {
     pub cooperative: Option<(Ident, Expr)>,
     /// Every condition of every `require`.
     pub require: Vec<Expr>,
-    /// The conditions of each `variant_if`.
-    pub variant_if: Vec<Vec<Expr>>,
+    /// The conditions of each `variant_if`, and the words of the `deny` among them.
+    pub variant_if: Vec<(Vec<Expr>, Vec<RemarkKind>)>,
 }
 
 /// Parses the attribute's tokens.
@@ -119,7 +119,7 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
     match (name.to_string().as_str(), conditions, value) {
         ("filter", Some(conditions), _) => attribute.filter.extend(conditions),
         ("require", Some(conditions), _) => attribute.require.extend(conditions),
-        ("variant_if", Some(conditions), _) => attribute.variant_if.push(conditions),
+        ("variant_if", Some(entries), _) => attribute.variant_if.push(variant(&name, entries, errors)),
         ("deny", Some(words), _) => words.iter().for_each(|word| denied(&mut attribute.deny, word, errors)),
         ("deny", None, _) => errors.push(
             Place::token(name.span()),
@@ -231,6 +231,24 @@ fn architecture(value: &mut Expr, errors: &mut Errors) -> bool {
 /// `narrowed, masked, synchronous`
 fn degradations() -> String {
     RemarkKind::ALL.map(RemarkKind::name).join(", ")
+}
+
+/// The conditions of a `variant_if`, and the words of `deny(..)` among them.
+fn variant(name: &Ident, entries: Vec<Expr>, errors: &mut Errors) -> (Vec<Expr>, Vec<RemarkKind>) {
+    let (mut conditions, mut deny) = (vec![], vec![]);
+    for entry in entries {
+        match &entry {
+            Expr::Call(call) if matches!(&*call.func, Expr::Path(path) if path.path.is_ident("deny")) => {
+                call.args.iter().for_each(|word| denied(&mut deny, word, errors));
+            }
+            _ => conditions.push(entry),
+        }
+    }
+    if conditions.is_empty() {
+        let help = "give the condition: `variant_if(N % 8 == 0, deny(narrowed))`";
+        errors.push(Place::token(name.span()), "a `variant_if` without a condition", help);
+    }
+    (conditions, deny)
 }
 
 /// A word of `deny`.

@@ -26,7 +26,7 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
         && all(&kernel.require)
         && all(&kernel.filter)
         && kernel.parameters.iter().all(|own| own.computed.iter().all(|id| check.expr(*id, u32::MAX)))
-        && kernel.variant_if.iter().all(|conditions| all(conditions));
+        && kernel.variant_if.iter().all(|own| all(&own.conditions));
     let arguments = kernel.arguments.iter().all(|argument| match &argument.kind {
         ArgumentKind::Tensor { elem, extents, layout, .. } => {
             let layout = match layout {

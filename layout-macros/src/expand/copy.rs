@@ -6,19 +6,21 @@
 //! parameter becomes `impl Tensor`, and a view of that takes its name. A `&mut` tensor that is an argument of a call becomes
 //! `&mut *x`: rustc reborrows by itself only where the parameter is a reference.
 
-use crate::attr::Attribute;
+use crate::attr;
+use crate::lower::allowed_kinds;
 use crate::signature;
 use layout_compiler::{Kernel, ParamSet, ParamValue};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
+use syn::parse::Parser as _;
 use syn::{
-    Block, Expr, FnArg, GenericArgument, GenericParam, ImplItem, Item, ItemFn, Pat, PathArguments, Signature,
-    Stmt, Type, TypeParamBound,
+    Attribute, Block, Expr, FnArg, GenericArgument, GenericParam, ImplItem, Item, ItemFn, Pat, PathArguments,
+    Signature, Stmt, Type, TypeParamBound,
 };
 
 /// The module that holds the copy.
 pub fn checked_copy(
-    attribute: &Attribute,
+    attribute: &attr::Attribute,
     kernel: &Kernel,
     sets: &[ParamSet],
     signature: &signature::Signature,
@@ -69,8 +71,8 @@ pub fn checked_copy(
     views(&mut statements);
     let lent = Lent { names: lent(function), methods: methods(function) };
     let statements = statements.iter().map(|statement| match statement {
-        Stmt::Item(item) => quote!(#item),
-        other => reborrowed(quote!(#other), &lent),
+        Stmt::Item(item) => unmarked(quote!(#item)),
+        other => reborrowed(unmarked(quote!(#other)), &lent),
     });
     let plain = |name: &Ident| bound(name) || signature.dims.contains(name);
     let inputs = function.sig.inputs.iter().cloned().map(|mut input| {
@@ -151,6 +153,28 @@ fn names(tokens: TokenStream, out: &mut Vec<Ident>) {
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
     }
+}
+
+/// The tokens without `#[allow(narrowed)]`, which stable Rust does not take before an assignment.
+fn unmarked(tokens: TokenStream) -> TokenStream {
+    let is_pound = |tree: &TokenTree| matches!(tree, TokenTree::Punct(sign) if sign.as_char() == '#');
+    let mut out: Vec<TokenTree> = vec![];
+    for tree in tokens {
+        let TokenTree::Group(group) = tree else {
+            out.push(tree);
+            continue;
+        };
+        let (inner, marked) = (group.stream(), out.last().is_some_and(is_pound));
+        let attribute = || Attribute::parse_outer.parse2(quote!(#[#inner])).ok();
+        if marked && attribute().is_some_and(|all| all.iter().all(|one| allowed_kinds(one).is_some())) {
+            out.pop();
+            continue;
+        }
+        let mut new = Group::new(group.delimiter(), unmarked(inner));
+        new.set_span(group.span());
+        out.push(new.into());
+    }
+    out.into_iter().collect()
 }
 
 /// The tokens with `&mut *x` for each `x` of these names that is an argument of a function.

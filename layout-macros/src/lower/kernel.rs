@@ -9,7 +9,7 @@ use crate::signature::{Kind, LayoutType, Signature};
 use crate::span::Place;
 use layout_compiler::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
-    TypeRef,
+    TypeRef, VariantIf,
 };
 use layout_compiler::{Missing, ParamSet, ParamValue, follow};
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
@@ -44,6 +44,7 @@ pub fn lower(
         deny: attribute.deny.clone(),
         cooperative: None,
         require: vec![],
+        allow: vec![],
         variant_if: vec![],
         functions: vec![],
         body: Block::default(),
@@ -73,6 +74,7 @@ pub fn lower(
         own: Place::token(function.sig.fn_token.span),
         site: Site::Attribute,
         scalars: scalars(signature),
+        allowed: vec![],
         at_launch: false,
         calls: vec![],
     };
@@ -310,9 +312,9 @@ impl Lowering<'_> {
         }
         self.at_launch = true;
         self.kernel.require = self.exprs(&attribute.require);
-        for conditions in &attribute.variant_if {
+        for (conditions, deny) in &attribute.variant_if {
             let conditions = self.exprs(conditions);
-            self.kernel.variant_if.push(conditions);
+            self.kernel.variant_if.push(VariantIf { conditions, deny: deny.clone() });
         }
         self.at_launch = false;
     }

@@ -33,7 +33,7 @@ use crate::report::Errors;
 use crate::span::Place;
 use layout_compiler::Origin;
 use layout_compiler::ir::{
-    Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind, TypeRef,
+    Allowed, Expr, ExprId, ExprKind, Kernel, Local, LocalId, RemarkKind, Statement, StatementKind, TypeRef,
 };
 use proc_macro2::Ident;
 use std::collections::HashMap;
@@ -90,6 +90,8 @@ struct Lowering<'a> {
     site: Site,
     /// The arguments, which the attribute names before the body does, each with the type of one that is a number.
     scalars: Vec<(String, Option<TypeRef>)>,
+    /// What the attributes of the statement that is being lowered allow.
+    allowed: Vec<RemarkKind>,
     /// Whether this is an entry of the attribute that a launch evaluates.
     at_launch: bool,
     /// Each call of a nested function: from where, which, and its place.
@@ -172,14 +174,37 @@ impl Lowering<'_> {
         self.depth -= 1;
     }
 
-    /// Refuses attributes inside of a kernel.
+    /// `#[allow(narrowed)]` of a statement; other attributes are refused inside of a kernel.
     fn no_attributes<'a>(&mut self, attributes: impl IntoIterator<Item = &'a syn::Attribute>) {
-        if let Some(attribute) = attributes.into_iter().next() {
-            self.errors.push(
-                Place::of(attribute),
-                "an attribute inside of a kernel",
-                "leave it out; a compile-time choice is `if` over a parameter",
-            );
+        for attribute in attributes {
+            match allowed_kinds(attribute) {
+                Some(kinds) => self.allowed.extend(kinds),
+                None => self.errors.push(
+                    Place::of(attribute),
+                    "an attribute inside of a kernel",
+                    "leave it out; a compile-time choice is `if` over a parameter, and `#[allow(narrowed)]` excepts a statement from `deny`",
+                ),
+            }
         }
     }
+
+    /// Lowers a statement; what its attributes allow is allowed at each origin in it.
+    fn with_allowed<T>(&mut self, lower: impl FnOnce(&mut Self) -> T) -> T {
+        let (around, first) = (std::mem::take(&mut self.allowed), Origin(self.places.len() as u32));
+        let lowered = lower(self);
+        let kinds = std::mem::replace(&mut self.allowed, around);
+        if !kinds.is_empty() {
+            let end = Origin(self.places.len() as u32);
+            self.kernel.allow.push(Allowed { kinds, first, end });
+        }
+        lowered
+    }
+}
+
+/// The words of `#[allow(narrowed, masked)]`; `None` where a word is no remark or it is another attribute.
+pub(crate) fn allowed_kinds(attribute: &syn::Attribute) -> Option<Vec<RemarkKind>> {
+    let words = attribute.path().is_ident("allow").then(|| {
+        attribute.parse_args_with(syn::punctuated::Punctuated::<Ident, syn::Token![,]>::parse_terminated)
+    });
+    words?.ok()?.iter().map(|word| RemarkKind::from_name(&word.to_string())).collect()
 }

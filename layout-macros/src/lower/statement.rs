@@ -55,29 +55,30 @@ impl Lowering<'_> {
         self.define_functions(functions);
         let last = block.stmts.len().saturating_sub(1);
         for (number, statement) in block.stmts.iter().enumerate() {
-            match statement {
-                Stmt::Local(local) => out.statements.extend(self.let_statement(local)),
+            self.with_allowed(|own| match statement {
+                Stmt::Local(local) => out.statements.extend(own.let_statement(local)),
                 Stmt::Item(Item::Const(_) | Item::Fn(_) | Item::Struct(_) | Item::Impl(_)) => {}
                 Stmt::Item(item) => {
                     let (what, help) = refuse::item(item);
-                    self.errors.push(Place::of(item), format!("a kernel cannot hold {what}"), help);
+                    own.errors.push(Place::of(item), format!("a kernel cannot hold {what}"), help);
                 }
                 Stmt::Macro(node) => {
-                    self.no_attributes(&node.attrs);
+                    own.no_attributes(&node.attrs);
                     let given = node.semi_token.is_none() && number == last && macros::has_value(&node.mac);
                     match given {
-                        true => out.value = Some(self.macro_value(Place::of(node), &node.mac)),
-                        false => out.statements.extend(self.macro_statement(Place::of(node), &node.mac)),
+                        true => out.value = Some(own.macro_value(Place::of(node), &node.mac)),
+                        false => out.statements.extend(own.macro_statement(Place::of(node), &node.mac)),
                     }
                 }
                 Stmt::Expr(expr, semicolon) => {
+                    own.no_attributes(first_attributes(expr));
                     if semicolon.is_none() && number == last && is_value(expr) {
-                        out.value = Some(self.given(expr));
+                        out.value = Some(own.given(expr));
                     } else {
-                        out.statements.extend(self.expr_statement(expr));
+                        out.statements.extend(own.expr_statement(expr));
                     }
                 }
-            }
+            });
         }
         self.ascend();
         out
@@ -471,4 +472,21 @@ pub(super) fn text(expr: &Expr) -> String {
         out.push_str(part);
     }
     out
+}
+
+/// The attributes of a statement that is an expression: they are of its first operand. Loops, blocks and closures look at
+/// theirs themselves.
+fn first_attributes(expr: &Expr) -> &[syn::Attribute] {
+    match expr {
+        Expr::Assign(node) => first_attributes(&node.left),
+        Expr::Binary(node) => first_attributes(&node.left),
+        Expr::Cast(node) => first_attributes(&node.expr),
+        Expr::MethodCall(node) => &node.attrs,
+        Expr::Index(node) => &node.attrs,
+        Expr::Call(node) => &node.attrs,
+        Expr::If(node) => &node.attrs,
+        Expr::Path(node) => &node.attrs,
+        Expr::Unary(node) => &node.attrs,
+        _ => &[],
+    }
 }

@@ -21,6 +21,7 @@ use super::index::Index;
 use super::ir::{BinaryOp, RemarkKind};
 use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
+use super::origin::Origin;
 use super::program::{
     Access, Comparison, Message, Operation, Part, Statement, StatementKind, Tables, TensorMap, Value, walk,
 };
@@ -74,9 +75,13 @@ impl Checked {
     pub fn min_blocks(&self) -> Option<u32> {
         self.head.min_blocks
     }
-    /// What no access may lose.
+    /// What accesses may not lose.
     pub fn denied(&self) -> &[RemarkKind] {
         &self.head.deny
+    }
+    /// Whether the access of this origin may not lose this.
+    pub fn denies(&self, kind: RemarkKind, origin: Origin) -> bool {
+        self.denied().contains(&kind) && !self.head.allow.iter().any(|allowed| allowed.holds(kind, origin))
     }
     /// Variables, places, atoms, positions.
     pub fn tables(&self) -> &Tables {

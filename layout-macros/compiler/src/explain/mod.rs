@@ -224,7 +224,7 @@ pub(super) fn refuse(checked: &Checked) -> Result<(), Errors> {
         return Ok(());
     }
     for access in explain(checked).accesses {
-        let Some(lost) = access.degraded.iter().find(|lost| checked.denied().contains(&lost.what)) else {
+        let Some(lost) = access.degraded.iter().find(|lost| checked.denies(lost.what, access.origin)) else {
             continue;
         };
         let message = format!("`{}` is {}: {}", access.tensor, lost.what, lost.reason);

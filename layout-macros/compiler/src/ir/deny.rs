@@ -1,5 +1,6 @@
-//! The remark kinds that a kernel's `deny` refuses.
+//! The remark kinds that a kernel's `deny` refuses, and where it does not.
 
+use super::super::origin::Origin;
 use super::super::wire::wire;
 use std::fmt;
 
@@ -23,6 +24,26 @@ wire! {
         Races,
         /// An access is not proved to be inside of its tensor; so too.
         Bounds,
+    }
+}
+
+wire! {
+    /// What `deny` does not refuse of the accesses within a statement.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Allowed {
+        /// The words of `#[allow(..)]`.
+        pub kinds: Vec<RemarkKind>,
+        /// The first origin of the statement.
+        pub first: Origin,
+        /// The first origin behind it.
+        pub end: Origin,
+    }
+}
+
+impl Allowed {
+    /// Whether an access there may lose this.
+    pub fn holds(&self, kind: RemarkKind, origin: Origin) -> bool {
+        self.kinds.contains(&kind) && (self.first.0..self.end.0).contains(&origin.0)
     }
 }
 

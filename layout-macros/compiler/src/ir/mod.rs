@@ -15,7 +15,7 @@ mod walk;
 
 pub use walk::Seen;
 
-pub use deny::RemarkKind;
+pub use deny::{Allowed, RemarkKind};
 pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
 pub use format::{Align, AssertKind, Format, Piece, Spec, Style};
 pub use statement::{Annotation, Block, Pattern, Statement, StatementKind};
@@ -72,8 +72,10 @@ wire! {
         pub cooperative: Option<ExprId>,
         /// `require(c, ..)`: launch refuses where one is false.
         pub require: Vec<ExprId>,
-        /// Each `variant_if(c, ..)`: a second variant that relies on all of its conditions.
-        pub variant_if: Vec<Vec<ExprId>>,
+        /// `#[allow(narrowed)]` on statements: where `deny` does not refuse these.
+        pub allow: Vec<Allowed>,
+        /// Each `variant_if(c, .., deny(..))`: a second variant that relies on all of its conditions.
+        pub variant_if: Vec<VariantIf>,
         /// The nested functions.
         pub functions: Vec<Function>,
         /// The function's body.
@@ -87,6 +89,16 @@ wire! {
         pub signed: Vec<ExprId>,
         /// Line and column of each [`Origin`].
         pub positions: Vec<Position>,
+    }
+}
+wire! {
+    /// `variant_if(c, ..)` of the attribute.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct VariantIf {
+        /// What a launch tests and the variant relies on.
+        pub conditions: Vec<ExprId>,
+        /// `deny(..)` among them: what no access of this variant may lose, beside what the kernel denies.
+        pub deny: Vec<RemarkKind>,
     }
 }
 wire! {

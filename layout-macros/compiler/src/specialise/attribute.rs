@@ -7,7 +7,7 @@ use crate::arith::gcd;
 use crate::elem::Elem;
 use crate::index::{Atom, Index, Range};
 use crate::ir::{
-    Argument, ArgumentKind, ArgumentLayout, BinaryOp, ExprId, ExprKind, RemarkKind, Special, TypeRef,
+    Allowed, Argument, ArgumentKind, ArgumentLayout, BinaryOp, ExprId, ExprKind, RemarkKind, Special, TypeRef,
 };
 use crate::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::origin::Origin;
@@ -31,6 +31,8 @@ pub(crate) struct Head {
     pub fast_math: bool,
     /// What no access of this variant may lose.
     pub deny: Vec<RemarkKind>,
+    /// Where it may.
+    pub allow: Vec<Allowed>,
 }
 
 impl Evaluator<'_> {
@@ -42,7 +44,9 @@ impl Evaluator<'_> {
             (self.arch, self.shared_limit) = (Some(arch), arch.shared_bytes());
         }
         let promised: Vec<ExprId> = match self.promises.variant_if {
-            Some(number) => kernel.variant_if.get(number as usize).cloned().unwrap_or_default(),
+            Some(number) => {
+                kernel.variant_if.get(number as usize).map(|own| own.conditions.clone()).unwrap_or_default()
+            }
             None => Vec::new(),
         };
         // First the divisors that follow from the conditions, which are the form of the dimensions, then the rest. One may
@@ -189,10 +193,12 @@ impl Evaluator<'_> {
         };
         // Variants that exist for what a promise leaves out lose what the promise is for.
         let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());
-        let mut deny = kernel.deny.clone();
+        let own = promises.variant_if.and_then(|number| kernel.variant_if.get(number as usize));
+        let own = own.into_iter().flat_map(|own| own.deny.iter().copied());
+        let mut deny: Vec<RemarkKind> = kernel.deny.iter().copied().chain(own).collect();
         // A certificate is of every variant.
         deny.retain(|kind| fast || RemarkKind::CERTIFIED.contains(kind));
-        Head { entry, arch: self.arch, min_blocks, opt_level, fast_math, deny }
+        Head { entry, arch: self.arch, min_blocks, opt_level, fast_math, deny, allow: kernel.allow.clone() }
     }
 
     /// The extents of a cluster, no more blocks than the architecture's hardware runs as one.
