@@ -128,6 +128,19 @@ def orders():
     yield (1 << 27,), "i32", "order: argsort", lambda: x.argsort(stable=True), 2 * 4 * x.numel()
 
 
+def groups():
+    """Shapes, names, calls, and operations of products of groups of rows."""
+    for m, n, k, count in ((16384, 4096, 4096, 8), (16384, 1536, 2048, 128), (4096, 1536, 2048, 128)):
+        parts = count * (count + 1) // 2
+        ends = [m * (group * (group + 1) // 2) // parts for group in range(1, count + 1)]
+        on_device = torch.tensor(ends, device="cuda", dtype=torch.int32)
+        a = torch.rand(m, k, device="cuda").sub(0.5).bfloat16()
+        b = torch.rand(count, n, k, device="cuda").sub(0.5).bfloat16()
+        rows = b.transpose(1, 2).contiguous()
+        for name, by in (("grouped, B by rows", rows), ("grouped, B by columns", b.transpose(1, 2))):
+            yield (m, n, k, count), name, lambda a=a, by=by, ends=on_device: torch._grouped_mm(a, by, offs=ends), 2 * m * n * k
+
+
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     print(f"{'operation':22} {'type':5} {'shape':12} {'ms':>8} {'GB/s':>8} {'of a copy':>10}")
@@ -143,6 +156,11 @@ def main():
         if wanted in name:
             ms, best, shape = milliseconds(call), copy_of(amount), " x ".join(map(str, shape))
             print(f"{name:22} {kind:5} {shape:12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)
+
+    for shape, name, call, flops in groups():
+        if wanted in name:
+            ms, shape = milliseconds(call), " x ".join(map(str, shape))
+            print(f"{name:22} {'bf16':5} {shape:24} {ms:8.4f} {flops / ms * 1e-9:8.1f} TFLOP/s", flush=True)
 
 
 main()

@@ -13,6 +13,7 @@ mod elementwise;
 mod examples;
 mod fences;
 mod gemm;
+mod grouped;
 mod hints;
 mod indices;
 mod layouts;
@@ -77,6 +78,7 @@ pub fn cases() -> Vec<Case> {
         memory::cases(),
         fences::cases(),
         gemm::cases(),
+        grouped::cases(),
         warpgroups::cases(),
         warps::cases(),
         words::cases(),
@@ -86,7 +88,10 @@ pub fn cases() -> Vec<Case> {
 
 /// The slowest kernels with parameters of their own, at the smallest sizes at which each barrier counts.
 pub fn smallest() -> Vec<Case> {
-    [gemm::smallest(), attention::smallest(), memory::smallest()].into_iter().flatten().collect()
+    [gemm::smallest(), grouped::smallest(), attention::smallest(), memory::smallest()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Every kernel, once.

@@ -4,8 +4,8 @@ use super::bench::{Bench, Want, set_of, with};
 use super::reductions::ordinary;
 use super::{Covered, Entry};
 use layout_cuda::{
-    Definition, E4m3, Elem, Error, LaunchConfig, ParamSet, ParamValue, Stream, TensorView, TensorViewMut,
-    bf16, f16,
+    Definition, E4m3, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
+    TensorViewMut, bf16, f16,
 };
 use layout_examples::kernels::puzzles::{matmul_layout_tensor, matmul_naive, matmul_shared, matmul_tiled};
 use layout_examples::kernels::{
@@ -13,6 +13,7 @@ use layout_examples::kernels::{
 };
 use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
 use layout_kernels::kernels::gemm_mma::{gemm_mma, gemm_mma_then};
+use layout_kernels::kernels::grouped::{grouped_gemm, grouped_gemm_mma};
 use layout_kernels::kernels::*;
 use layout_kernels::product::{Epilogue, Kernel, Workspace, multiply, multiply_then_by};
 use layout_tests::support::data::Operand;
@@ -316,6 +317,34 @@ fn units<T: Float, U: Float>(
     Ok(())
 }
 
+/// All rows as one group, with its matrix.
+fn one_group<'a, T: Element>(
+    stream: &Stream,
+    a: &TensorView<'_, T, 2>,
+    b: &TensorView<'a, T, 2>,
+) -> Result<(Tensor<i32, 1>, TensorView<'a, T, 3>), Error> {
+    let ([k, n], [row, column]) = (b.shape(), b.strides());
+    let each = (k * row).max(n * column).next_multiple_of(8);
+    Ok((stream.upload(&[a.shape()[0] as i32], [1])?, b.part(0, [1, k, n], [each, row, column])?))
+}
+
+/// B by rows and by columns.
+fn groups<T: Float>(
+    bench: &Bench<'_>,
+    definition: &Definition,
+    own: &[(&str, usize)],
+    launch: Launch<T, T>,
+) -> Result<(), Error> {
+    for mode in [1, 2] {
+        let numbers = [own, &[("MODE", mode)]].concat();
+        let set = set_of(definition, &numbers, &[("T", ParamValue::Type(T::ELEM))]);
+        let name = &format!("{} of {:?}, mode {mode}", definition.name, T::ELEM);
+        let by_columns = [false, mode == 1];
+        Product::<T, T> { name, set, units: UNITS, aligned: true, by_columns, launch }.check(bench, 72)?;
+    }
+    Ok(())
+}
+
 fn sixteen_bits() -> Vec<Entry> {
     let of = |definition: &'static Definition, elems: &[Elem]| {
         elems.iter().map(|elem| Covered::of(definition, *elem)).collect::<Vec<_>>()
@@ -410,6 +439,32 @@ fn sixteen_bits() -> Vec<Entry> {
             followed::<f16>(bench, Kernel::Gemm)?;
             narrower(bench, Kernel::Gemm)?;
             whole(bench, Kernel::Gemm)
+        }),
+        Entry::new(&of(&grouped_gemm::DEFINITION, &halves), |bench| {
+            let own = [("BN", 128), ("STAGES", 2), ("SLABS", 1), ("SMS", 1)];
+            groups::<bf16>(bench, &grouped_gemm::DEFINITION, &own, |config, stream, a, b, c| {
+                let (ends, b) = one_group(stream, a, b)?;
+                grouped_gemm::launch_with(config, stream, a, &b, &ends, c)
+            })?;
+            groups::<f16>(bench, &grouped_gemm::DEFINITION, &own, |config, stream, a, b, c| {
+                let (ends, b) = one_group(stream, a, b)?;
+                grouped_gemm::launch_with(config, stream, a, &b, &ends, c)
+            })
+        }),
+        Entry::new(&of(&grouped_gemm_mma::DEFINITION, &halves), |bench| {
+            groups::<bf16>(
+                bench,
+                &grouped_gemm_mma::DEFINITION,
+                &[("SMS", 1)],
+                |config, stream, a, b, c| {
+                    let (ends, b) = one_group(stream, a, b)?;
+                    grouped_gemm_mma::launch_with(config, stream, a, &b, &ends, c)
+                },
+            )?;
+            groups::<f16>(bench, &grouped_gemm_mma::DEFINITION, &[("SMS", 1)], |config, stream, a, b, c| {
+                let (ends, b) = one_group(stream, a, b)?;
+                grouped_gemm_mma::launch_with(config, stream, a, &b, &ends, c)
+            })
         }),
         Entry::new(&of(&gemm_mma_then::DEFINITION, &[Elem::Bf16, Elem::F16, Elem::I8]), |bench| {
             followed::<bf16>(bench, Kernel::GemmMma)?;

@@ -137,6 +137,18 @@ impl Bench<'_> {
         self.ledger.keep(&record)
     }
 
+    /// Ours beside another way to the same result, in TFLOP/s.
+    ///
+    /// # Errors
+    /// A failing launch.
+    pub fn beside(&mut self, work: &Work, found: Found, mut candidates: [Candidate<'_>; 2]) -> Result<()> {
+        self.race(&mut candidates)?;
+        let [ours, peer] = &candidates;
+        let peer = Some((peer.name.clone(), peer.ms()));
+        let record = Record { unit: "TFLOP/s", peer, ..record(work, found, ours, self.place()) };
+        self.ledger.keep(&record)
+    }
+
     fn place(&self) -> &'static str {
         if self.device.is_simulator() { "simulator" } else { "gpu" }
     }

@@ -13,6 +13,7 @@ mod cublas;
 pub mod decode;
 pub mod epilogues;
 pub mod gemm;
+pub mod grouped;
 pub mod jit;
 pub mod kernels;
 pub mod ledger;

@@ -49,6 +49,8 @@ pub use operations::matmul;
 pub use operations::matmul_quantized;
 #[cfg(feature = "memory")]
 pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
+#[cfg(feature = "matmul")]
+pub use product::grouped_matmul;
 
 #[cfg(any(
     feature = "block-scale",

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use layout_bench::ledger::Ledger;
 use layout_bench::options::Common;
 use layout_bench::{
-    Result, attention, backward, bodies, breadth, decode, epilogues, gemm, jit, matmul, memory, orders,
-    peaks, strangers, trial,
+    Result, attention, backward, bodies, breadth, decode, epilogues, gemm, grouped, jit, matmul, memory,
+    orders, peaks, strangers, trial,
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,6 +32,8 @@ enum Workload {
     Attention(trial::Options),
     /// Products with bias and activation, a residual, a gate, scales; beside PyTorch's by `peers.py`
     Epilogues(epilogues::Options),
+    /// Products of groups of rows, beside a product for each group; by PyTorch with `breadth.py grouped`
+    Grouped,
     /// Bodies that attract one another, all pairs, beside the roof
     Bodies,
     #[command(flatten)]
@@ -75,6 +77,7 @@ fn run(command: &Command) -> Result<usize> {
             run.family::<backward::Backward>(&mut ledger)?;
         }
         Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
+        Workload::Grouped => grouped::run(&mut ledger, &device, common)?,
         Workload::Bodies => bodies::run(&mut ledger, &device, common)?,
         Workload::Breadth => breadth::run(&mut ledger, &device, common)?,
         Workload::Orders => orders::run(&mut ledger, &device, common)?,

@@ -15,36 +15,21 @@ use layout_cuda::tiled_kernels;
 
 pub use products::{gemm, gemm_swapped, gemm_then};
 
-#[tiled_kernels(functions = product_epilogues)]
+#[tiled_kernels(functions = product_epilogues, functions = product_ring)]
 mod products {
-    /// Releases the stage that was read last: the thread for which `arrives` holds arrives at its barrier.
-    fn release(empty: Mbarriers, read: &mut PipelineState, arrives: bool) {
-        if arrives {
-            empty.at(read.stage()).arrive();
-        }
-        read.advance();
-    }
-
     /// The producer: one thread fills the stages with the operands of each tile of C of this block.
     fn load<T: Element>(
-        a: impl Tensor<Elem = T>,
-        b: impl Tensor<Elem = T>,
+        a: impl Tensor<Elem = T, Access = Read>,
+        b: impl Tensor<Elem = T, Access = Read>,
         ring: (View<T, Write>, View<T, Write>, Mbarriers, Mbarriers),
         count: (usize, usize, usize, usize),
     ) {
-        let ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks)) = (ring, count);
-        let (mut next, bk) = (pipeline_state(STAGES), b_smem.dim(2));
+        let ((rows, cols, tiles, blocks), mut next) = (count, pipeline_state(STAGES));
         for tile in (block_idx.x..tiles).step_by(SMS) {
             let (row, col) = grouped(tile, rows, cols, GROUP);
-            for block in 0..blocks {
-                let stage = next.stage();
-                let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                empty.at(stage).wait(1 - next.phase());
-                full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
-                tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
-                tma_load(&mut b_stage, &b.tile([bk, BN], [block, col]), full.at(stage));
-                next.advance();
-            }
+            let of_a = |block: usize| a.tile([BM, BK], [row, block]);
+            let of_b = |block: usize| b.tile([BK, BN], [block, col]);
+            fill((of_a, of_b), ring, &mut next, blocks);
         }
     }
 
@@ -73,28 +58,13 @@ mod products {
             impl Fn(View<S, Write>, usize, usize) -> View<f32, Write>,
         ),
     ) {
-        let ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks)) = (ring, count);
-        let slab = c_smem.dim(3);
+        let ((rows, cols, tiles, blocks), slab) = (count, c_smem.dim(3));
         let (consumer, leads) = (warp_group() - 1, thread_idx.x % 128 == 0);
-        let mut acc = zeros();
+        let acc = zeros();
         let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         for tile in (block_idx.x..tiles).step_by(SMS) {
             let (row, col) = grouped(tile, rows, cols, GROUP);
-            for block in 0..blocks {
-                let stage = next.stage();
-                full.at(stage).wait(next.phase());
-                wgmma(&mut acc, &a_smem.slice(stage).slice(consumer), &b_smem.slice(stage), block > 0);
-                wgmma_commit_group();
-                next.advance();
-                wgmma_wait_group(AHEAD);
-                if block >= AHEAD {
-                    release(empty, &mut read, leads);
-                }
-            }
-            wgmma_wait_group(0);
-            if blocks >= AHEAD && AHEAD > 0 {
-                release(empty, &mut read, leads);
-            }
+            accumulate(acc, ring, (&mut next, &mut read), (consumer, leads, blocks));
             let dst = c.tile([BM, BN], [row, col]);
             for part in unroll(0..BN / (slab * SLABS)) {
                 let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
@@ -167,8 +137,8 @@ mod products {
 
     /// The product of a block of threads; `then` turns sums into what is stored.
     fn product<S: Element>(
-        a: impl Tensor<Elem = T>,
-        b: impl Tensor<Elem = T>,
+        a: impl Tensor<Elem = T, Access = Read>,
+        b: impl Tensor<Elem = T, Access = Read>,
         c: impl Tensor<Elem = U, Access = Write>,
         (zeros, then): (
             impl Fn() -> View<S, Write>,

@@ -23,13 +23,8 @@ use layout_cuda::tiled_kernels;
 
 pub use products::{gemm_mma, gemm_mma_then};
 
-#[tiled_kernels(functions = product_epilogues)]
-mod products {
-    /// The tile of C of a block: GROUP rows of tiles at once.
-    fn tile_of_block() -> (usize, usize) {
-        (block_idx.y * GROUP + block_idx.x % GROUP, block_idx.x / GROUP)
-    }
-
+#[tiled_kernels(open = products_by_warps)]
+mod functions {
     /// The bits of a swizzle, and how far above they are read, for lines of so many vectors: eight vectors that are neighbours across lines are
     /// in all banks.
     fn swizzle_of(vectors: usize) -> [usize; 2] {
@@ -44,11 +39,10 @@ mod products {
         }
     }
 
-    /// A warp's sums of the block's tile of C.
+    /// A warp's sums of a tile of C over `k`: `a` and `b` give the block of k of a number.
     fn sums<S: Element>(
-        a: impl Tensor<Elem = T>,
-        b: impl Tensor<Elem = T>,
-        (row, col): (usize, usize),
+        (a, b): (impl Fn(usize) -> View<T, Read>, impl Fn(usize) -> View<T, Read>),
+        k: usize,
         mut acc: View<S, Write>,
     ) {
         const THREADS: usize = BM * BN / (WM * WN) * 32;
@@ -90,10 +84,10 @@ mod products {
         let a_smem = shared::<T>(layout([STAGES, BM, BK], a_strides).swizzle(a_turn[0], BITS, a_turn[1]));
         let b_smem = shared::<T>(layout([STAGES, BK, BN], b_strides).swizzle(b_turn[0], BITS, b_turn[1]));
 
-        let blocks = a.dim(1).div_ceil(BK);
+        let blocks = k.div_ceil(BK);
         let copy = |block: usize, stage: usize| {
-            let a_tile = a.tile([BM, BK], [row, block]).vectorize(a_vector);
-            let b_tile = b.tile([BK, BN], [block, col]).vectorize(b_vector);
+            let a_tile = a(block).vectorize(a_vector);
+            let b_tile = b(block).vectorize(b_vector);
             copy_dram_to_sram_async(&mut a_smem.slice(stage).vectorize(a_vector), &a_tile, a_threads);
             copy_dram_to_sram_async(&mut b_smem.slice(stage).vectorize(b_vector), &b_tile, b_threads);
             async_copy_commit_group();
@@ -127,6 +121,14 @@ mod products {
         }
         async_copy_wait_all();
     }
+}
+
+#[tiled_kernels(functions = product_epilogues, functions = products_by_warps)]
+mod products {
+    /// The tile of C of a block: GROUP rows of tiles at once.
+    fn tile_of_block() -> (usize, usize) {
+        (block_idx.y * GROUP + block_idx.x % GROUP, block_idx.x / GROUP)
+    }
 
     /// Each warp makes WM x WN of C. Either mode of an operand of 16 bits may be contiguous, of 8 bits `k` is; lines that begin at multiples
     /// of 16 bytes are copied by these. With `TURING` it is for sm_75: f16 and `i8`, by the instructions that it has.
@@ -153,7 +155,9 @@ mod products {
             return;
         }
         let mut acc = local::<S>(row_major([WM / TALL, WN / 32 * TALL])).fill(S::ZERO);
-        sums(a, b, (row, col), acc);
+        let of_a = |block: usize| a.tile([BM, BK], [row, block]);
+        let of_b = |block: usize| b.tile([BK, BN], [block, col]);
+        sums((of_a, of_b), K, acc);
         let mut dst =
             c.tile([BM, BN], [row, col]).tile([WM, WN], [warp_id() / (BN / WN), warp_id() % (BN / WN)]);
         mma_atom::<T>([TALL, 8, STEP]).store_d(&mut dst, &acc.cast::<U>());
@@ -204,7 +208,9 @@ mod products {
         }
         let (warp, lane) = ([warp_id() / (BN / WN), warp_id() % (BN / WN)], lane_id());
         let mut acc = local::<S>(row_major([WM / TALL, WN / 32 * TALL])).fill(S::ZERO);
-        sums(a, b, (row, col), acc);
+        let of_a = |block: usize| a.tile([BM, BK], [row, block]);
+        let of_b = |block: usize| b.tile([BK, BN], [block, col]);
+        sums((of_a, of_b), K, acc);
         let of_rows = rows.tile([BM], [row]).tile([WM], [warp[0]]);
         let others = beside.tile([BM, BN], [row, col]).tile([WM, WN], warp);
         let dst = c.tile([BM, BN], [row, col]).tile([WM, WN], warp);

@@ -3,6 +3,9 @@
 #[cfg(feature = "matmul")]
 #[macro_use]
 mod epilogues;
+#[cfg(feature = "matmul")]
+#[macro_use]
+mod ring;
 #[cfg(feature = "attention")]
 #[macro_use]
 mod scores;
@@ -30,7 +33,10 @@ mod few;
 #[cfg(feature = "matmul")]
 pub mod gemm;
 #[cfg(feature = "matmul")]
+#[macro_use]
 pub mod gemm_mma;
+#[cfg(feature = "matmul")]
+pub mod grouped;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mesh")]
@@ -74,7 +80,7 @@ use layout_cuda::Definition;
 
 /// Those of products.
 #[cfg(feature = "matmul")]
-pub fn of_products() -> [&'static Definition; 17] {
+pub fn of_products() -> [&'static Definition; 19] {
     [
         &tensor_core::DEFINITION,
         &sgemm::DEFINITION,
@@ -93,6 +99,8 @@ pub fn of_products() -> [&'static Definition; 17] {
         &gemm::gemm_then::DEFINITION,
         &gemm_mma::gemm_mma::DEFINITION,
         &gemm_mma::gemm_mma_then::DEFINITION,
+        &grouped::grouped_gemm::DEFINITION,
+        &grouped::grouped_gemm_mma::DEFINITION,
     ]
 }
 

@@ -9,12 +9,14 @@
 
 mod description;
 mod epilogue;
+mod grouped;
 mod kernel;
 mod plan;
 mod workspace;
 
 pub use description::{Machine, Matrix, Precision, Product};
 pub use epilogue::{Epilogue, epilogue_set, multiply_then, multiply_then_by};
+pub use grouped::{grouped_matmul, grouped_matmul_by};
 pub use kernel::Kernel;
 pub use plan::{Part, Place, Plan, few_rows, small_tiles};
 pub use workspace::Workspace;

@@ -587,7 +587,7 @@ const WIDTHS: [(usize, usize, Changes); 4] = [
 ];
 
 /// The tiles of 128 by some width whose waves over the multiprocessors cost the least for a C of this shape, and that cost.
-fn tiles_of([m, n]: [usize; 2]) -> (usize, Changes) {
+pub(super) fn tiles_of([m, n]: [usize; 2]) -> (usize, Changes) {
     let cost = |(width, each, _): &(usize, usize, Changes)| {
         let waves = m.div_ceil(128).saturating_mul(n.div_ceil(*width)).div_ceil(Machine::H200);
         waves.saturating_mul(width * each)
@@ -596,7 +596,7 @@ fn tiles_of([m, n]: [usize; 2]) -> (usize, Changes) {
 }
 
 /// Changes as a set has them.
-fn numbers(changes: &[(&'static str, usize)]) -> impl Iterator<Item = (&'static str, ParamValue)> {
+pub(super) fn numbers(changes: &[(&'static str, usize)]) -> impl Iterator<Item = (&'static str, ParamValue)> {
     changes.iter().map(|(name, value)| (*name, number(*value)))
 }
 
