@@ -129,7 +129,7 @@ def orders():
 
 
 def groups():
-    """Shapes, names, calls, and operations of products of groups of rows."""
+    """Shapes, names, types, calls, and operations of products of groups of rows, and of those with scales of blocks."""
     for m, n, k, count in ((16384, 4096, 4096, 8), (16384, 1536, 2048, 128), (4096, 1536, 2048, 128)):
         parts = count * (count + 1) // 2
         ends = [m * (group * (group + 1) // 2) // parts for group in range(1, count + 1)]
@@ -138,7 +138,13 @@ def groups():
         b = torch.rand(count, n, k, device="cuda").sub(0.5).bfloat16()
         rows = b.transpose(1, 2).contiguous()
         for name, by in (("grouped, B by rows", rows), ("grouped, B by columns", b.transpose(1, 2))):
-            yield (m, n, k, count), name, lambda a=a, by=by, ends=on_device: torch._grouped_mm(a, by, offs=ends), 2 * m * n * k
+            yield (m, n, k, count), name, "bf16", lambda a=a, by=by, ends=on_device: torch._grouped_mm(a, by, offs=ends), 2 * m * n * k
+    for m, n, k in ((4096, 7168, 16384), (4096, 32768, 512), (64, 7168, 16384)):
+        a, b = (torch.rand(rows, k, device="cuda").sub(0.5).to(torch.float8_e4m3fn) for rows in (m, n))
+        of_a = torch.rand(k // 128, m, device="cuda").T
+        of_b = torch.rand(n // 128, k // 128, device="cuda").T
+        by_blocks = lambda a=a, b=b, of_a=of_a, of_b=of_b: torch._scaled_mm(a, b.T, of_a, of_b, out_dtype=torch.bfloat16)
+        yield (m, n, k), "block scales", "e4m3", by_blocks, 2 * m * n * k
 
 
 def main():
@@ -157,10 +163,10 @@ def main():
             ms, best, shape = milliseconds(call), copy_of(amount), " x ".join(map(str, shape))
             print(f"{name:22} {kind:5} {shape:12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)
 
-    for shape, name, call, flops in groups():
+    for shape, name, kind, call, flops in groups():
         if wanted in name:
             ms, shape = milliseconds(call), " x ".join(map(str, shape))
-            print(f"{name:22} {'bf16':5} {shape:24} {ms:8.4f} {flops / ms * 1e-9:8.1f} TFLOP/s", flush=True)
+            print(f"{name:22} {kind:5} {shape:24} {ms:8.4f} {flops / ms * 1e-9:8.1f} TFLOP/s", flush=True)
 
 
 main()

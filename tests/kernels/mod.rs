@@ -5,6 +5,7 @@
 mod adding;
 mod attention;
 mod bits;
+mod blockwise;
 mod breadth;
 mod chain;
 mod clusters;
@@ -56,6 +57,7 @@ pub fn cases() -> Vec<Case> {
         types::cases(),
         control::cases(),
         bits::cases(),
+        blockwise::cases(),
         breadth::cases(),
         chain::cases(),
         clusters::cases(),
@@ -88,7 +90,7 @@ pub fn cases() -> Vec<Case> {
 
 /// The slowest kernels with parameters of their own, at the smallest sizes at which each barrier counts.
 pub fn smallest() -> Vec<Case> {
-    [gemm::smallest(), grouped::smallest(), attention::smallest(), memory::smallest()]
+    [gemm::smallest(), grouped::smallest(), blockwise::smallest(), attention::smallest(), memory::smallest()]
         .into_iter()
         .flatten()
         .collect()

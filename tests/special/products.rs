@@ -11,6 +11,7 @@ use layout_examples::kernels::puzzles::{matmul_layout_tensor, matmul_naive, matm
 use layout_examples::kernels::{
     block_tiled, block_tiled_vectorized, coalescing, naive, tiled, tiled_register,
 };
+use layout_kernels::kernels::blockwise::gemm_blockwise;
 use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
 use layout_kernels::kernels::gemm_mma::{gemm_mma, gemm_mma_then};
 use layout_kernels::kernels::grouped::{grouped_gemm, grouped_gemm_mma};
@@ -168,6 +169,7 @@ fn usual(definition: &Definition) -> ParamSet {
 pub fn entries() -> Vec<Entry> {
     let mut all = ladder();
     all.extend(sixteen_bits());
+    all.extend(experts());
     all
 }
 
@@ -440,7 +442,20 @@ fn sixteen_bits() -> Vec<Entry> {
             narrower(bench, Kernel::Gemm)?;
             whole(bench, Kernel::Gemm)
         }),
-        Entry::new(&of(&grouped_gemm::DEFINITION, &halves), |bench| {
+        Entry::new(&of(&gemm_mma_then::DEFINITION, &[Elem::Bf16, Elem::F16, Elem::I8]), |bench| {
+            followed::<bf16>(bench, Kernel::GemmMma)?;
+            followed::<f16>(bench, Kernel::GemmMma)?;
+            narrower(bench, Kernel::GemmMma)?;
+            whole(bench, Kernel::GemmMma)
+        }),
+    ]
+}
+
+/// Of groups of rows, and with scales of blocks.
+fn experts() -> Vec<Entry> {
+    let halves = |definition| [Elem::Bf16, Elem::F16].map(|elem| Covered::of(definition, elem));
+    vec![
+        Entry::new(&halves(&grouped_gemm::DEFINITION), |bench| {
             let own = [("BN", 128), ("STAGES", 2), ("SLABS", 1), ("SMS", 1)];
             groups::<bf16>(bench, &grouped_gemm::DEFINITION, &own, |config, stream, a, b, c| {
                 let (ends, b) = one_group(stream, a, b)?;
@@ -451,7 +466,30 @@ fn sixteen_bits() -> Vec<Entry> {
                 grouped_gemm::launch_with(config, stream, a, &b, &ends, c)
             })
         }),
-        Entry::new(&of(&grouped_gemm_mma::DEFINITION, &halves), |bench| {
+        Entry::new(&[Covered::of(&gemm_blockwise::DEFINITION, Elem::E4m3)], |bench| {
+            fn by<U: Float>(bench: &Bench<'_>) -> Result<(), Error> {
+                let numbers = [("BN", 64), ("STAGES", 2), ("SLABS", 1), ("SMS", 1)];
+                let of = [("T", E4m3::ELEM), ("U", U::ELEM)].map(|(name, ty)| (name, ParamValue::Type(ty)));
+                let set = set_of(&gemm_blockwise::DEFINITION, &numbers, &of);
+                let name = &format!("gemm_blockwise to {:?}", U::ELEM);
+                let launch: Launch<E4m3, U> = |config, stream, a, b, c| {
+                    let ([m, k], n) = (a.shape(), b.shape()[1]);
+                    let blocks = [m, k.div_ceil(128), n.div_ceil(128)];
+                    let of_a = stream.upload(&vec![1.0; m * blocks[1]], [m, blocks[1]])?;
+                    let of_b = stream.upload(&vec![1.0; blocks[1] * blocks[2]], [blocks[1], blocks[2]])?;
+                    gemm_blockwise::launch_with(config, stream, a, b, &of_a, &of_b, c)
+                };
+                for k in [80, 144] {
+                    let by_columns = [false, true];
+                    let set = set.clone();
+                    Product { name, set, units: BYTES, aligned: true, by_columns, launch }.check(bench, k)?;
+                }
+                Ok(())
+            }
+            by::<bf16>(bench)?;
+            by::<f16>(bench)
+        }),
+        Entry::new(&halves(&grouped_gemm_mma::DEFINITION), |bench| {
             groups::<bf16>(
                 bench,
                 &grouped_gemm_mma::DEFINITION,
@@ -465,12 +503,6 @@ fn sixteen_bits() -> Vec<Entry> {
                 let (ends, b) = one_group(stream, a, b)?;
                 grouped_gemm_mma::launch_with(config, stream, a, &b, &ends, c)
             })
-        }),
-        Entry::new(&of(&gemm_mma_then::DEFINITION, &[Elem::Bf16, Elem::F16, Elem::I8]), |bench| {
-            followed::<bf16>(bench, Kernel::GemmMma)?;
-            followed::<f16>(bench, Kernel::GemmMma)?;
-            narrower(bench, Kernel::GemmMma)?;
-            whole(bench, Kernel::GemmMma)
         }),
     ]
 }

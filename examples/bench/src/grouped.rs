@@ -1,5 +1,5 @@
-//! Products of groups of rows, checked at places evenly spread, and timed beside a product for each group. `breadth.py grouped` is
-//! the same by PyTorch.
+//! Products of groups of rows, beside a product for each group, and products with scales of blocks, beside one without scales. Each is
+//! checked at places evenly spread. `breadth.py grouped` and `breadth.py block` are the same by PyTorch.
 
 use super::Result;
 use super::breadth::{Measured, judge, values};
@@ -7,9 +7,12 @@ use super::contest::{Bench, Work};
 use super::ledger::Ledger;
 use super::options::Common;
 use super::race::Candidate;
-use layout_cuda::{Device, bf16};
+use layout_cuda::{Device, E4m3, bf16};
 use layout_kernels::grouped_matmul;
-use layout_kernels::product::{Options, Workspace, multiply};
+use layout_kernels::product::{Options, Scaled, Workspace, multiply, multiply_block_scaled};
+
+/// Products with scales of blocks: large, of a short K, of few rows.
+const SCALED: [[usize; 3]; 3] = [[4096, 7168, 16384], [4096, 32768, 512], [64, 7168, 16384]];
 
 /// The ends of so many groups of `m` rows, of which the first has one part and the last as many parts as there are groups.
 fn uneven(groups: usize, m: usize) -> Vec<i32> {
@@ -58,6 +61,47 @@ fn one(bench: &mut Bench<'_>, [m, n, k, groups]: [usize; 4], by_columns: bool) -
     bench.beside(&work, found, [ours, each])
 }
 
+/// `e4m3` with scales of 1 x 128 of A and 128 x 128 of B.
+fn scaled(bench: &mut Bench<'_>, [m, n, k]: [usize; 3]) -> Result<()> {
+    let stream = bench.stream.clone();
+    let (blocks, wide) = (k.div_ceil(128), n.div_ceil(128));
+    let eight = |count, seed| values::<f32>(count, seed).into_iter().map(E4m3::from_f32).collect::<Vec<_>>();
+    let (a, b) = (eight(m * k, 1), eight(k * n, 2));
+    let of = |count, seed| values::<f32>(count, seed).into_iter().map(f32::abs).collect::<Vec<_>>();
+    let (of_a, of_b) = (of(m * blocks, 3), of(blocks * wide, 4));
+    let on_a = bench.device.upload(&a, [m, k])?;
+    let on_b = bench.device.upload_strided(&b, [k, n], [1, k])?;
+    // A block's scales of neighbouring rows are neighbours.
+    let a_scales = bench.device.upload_strided(&of_a, [m, blocks], [1, m])?;
+    let b_scales = bench.device.upload(&of_b, [blocks, wide])?;
+    let (mut c, mut workspace) = (bench.device.zeros::<bf16, 2>([m, n])?, Workspace::default());
+    let scaled_a = Scaled { matrix: &on_a, scales: &a_scales };
+    let scaled_b = Scaled { matrix: &on_b, scales: &b_scales };
+    multiply_block_scaled(&stream, &mut workspace, scaled_a, scaled_b, &mut c)?;
+    let found = c.download()?;
+    let exact = |at: usize| {
+        let (i, j) = (at / n, at % n);
+        let terms = (0..k).map(|l| {
+            let scale = f64::from(of_a[l / 128 * m + i]) * f64::from(of_b[l / 128 * wide + j / 128]);
+            scale * f64::from(a[i * k + l].to_f32()) * f64::from(b[j * k + l].to_f32())
+        });
+        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x: f64| (sum + x, size + x.abs()));
+        // The matrix units keep 13 bits of a block's sum.
+        (sum, 2e-4 * size + bf16::ROUNDING * sum.abs())
+    };
+    let found = judge(m * n, |i| found[i].wide(), exact);
+    let bytes = ((m + n) * k + 2 * m * n + 4 * (m + wide) * blocks) as f64 / (m * n * k) as f64;
+    let work = Work::new("block scales", "e4m3", &[m, n, k], bytes, 2.0);
+    let (mut other, mut room) = (bench.device.zeros::<bf16, 2>([m, n])?, Workspace::default());
+    let ours = Candidate::new("multiply_block_scaled", || {
+        multiply_block_scaled(&stream, &mut workspace, scaled_a, scaled_b, &mut c)
+    });
+    let without = Candidate::new("multiply, no scales", || {
+        multiply(&stream, Options::default(), &mut room, &on_a, &on_b, &mut other)
+    });
+    bench.beside(&work, found, [ours, without])
+}
+
 /// Checks and measures every one.
 ///
 /// # Errors
@@ -76,6 +120,10 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common) -> Result<()> 
         for by_columns in [false, true] {
             one(&mut bench, shape, by_columns)?;
         }
+    }
+    let shapes = if small { [[40, 24, 144], [9, 8, 16], [130, 136, 272]] } else { SCALED };
+    for shape in shapes {
+        scaled(&mut bench, shape)?;
     }
     bench.ledger.foot();
     Ok(())

@@ -43,12 +43,12 @@ mod three;
 pub use memory::{add_rms_norm, cross_entropy, gemv, layer_norm, softmax, transpose};
 #[cfg(feature = "attention")]
 pub use operations::attention;
-#[cfg(feature = "matmul")]
-pub use operations::matmul;
 #[cfg(feature = "quantized")]
 pub use operations::matmul_quantized;
 #[cfg(feature = "memory")]
 pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
+#[cfg(feature = "matmul")]
+pub use operations::{matmul, matmul_block_scaled};
 #[cfg(feature = "matmul")]
 pub use product::grouped_matmul;
 

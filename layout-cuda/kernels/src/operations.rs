@@ -37,6 +37,37 @@ pub fn matmul<T: Element, U: Element>(
     multiply(stream, Options::default(), &mut Workspace::default(), a, b, c)
 }
 
+/// `c = a b` of `e4m3` with scales of 1 x 128 of A and 128 x 128 of B, C of `bf16` or `f16`; on Hopper. Asynchronous.
+///
+/// [`product::multiply_block_scaled`](crate::product::multiply_block_scaled) says more, and takes a workspace of one's own.
+///
+/// # Errors
+/// As [`product::multiply_block_scaled`](crate::product::multiply_block_scaled).
+///
+/// ```
+/// use layout_cuda::{Device, E4m3, bf16};
+/// use layout_kernels::product::Scaled;
+///
+/// let (device, one) = (Device::simulator(), E4m3::from_f32(1.0));
+/// let (a, b) = (device.upload(&[one; 2 * 256], [2, 256])?, device.upload_strided(&[one; 256 * 3], [256, 3], [1, 256])?);
+/// let a_scales = device.upload(&[1.0f32, 3.0, 2.0, 6.0], [2, 2])?;
+/// let b_scales = device.upload(&[0.5f32, 0.25], [2, 1])?;
+/// let mut c = device.zeros::<bf16, 2>([2, 3])?;
+/// let (a, b) = (Scaled { matrix: &a, scales: &a_scales }, Scaled { matrix: &b, scales: &b_scales });
+/// layout_kernels::matmul_block_scaled(&device.stream(), a, b, &mut c)?;
+/// assert_eq!(c.download()?.iter().map(|sum| sum.to_f32()).collect::<Vec<_>>(), [160.0, 160.0, 160.0, 320.0, 320.0, 320.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "matmul")]
+pub fn matmul_block_scaled<U: crate::Real>(
+    stream: &Stream,
+    a: crate::product::Scaled<&impl TensorArg<layout_cuda::E4m3, 2>, &impl TensorArg<f32, 2>>,
+    b: crate::product::Scaled<&impl TensorArg<layout_cuda::E4m3, 2>, &impl TensorArg<f32, 2>>,
+    c: &mut impl TensorArgMut<U, 2>,
+) -> Result<(), Error> {
+    crate::product::multiply_block_scaled(stream, &mut crate::product::Workspace::default(), a, b, c)
+}
+
 /// `c = a b` of `bf16` or `f16`, where B has 4 or 8 bits an element, a scale and a zero for each group of `k` of a column; up to
 /// 64 rows B is read as it is. A and C are by rows. Sums are float32, rounded once. Asynchronous.
 ///

@@ -32,7 +32,7 @@ enum Workload {
     Attention(trial::Options),
     /// Products with bias and activation, a residual, a gate, scales; beside PyTorch's by `peers.py`
     Epilogues(epilogues::Options),
-    /// Products of groups of rows, beside a product for each group; by PyTorch with `breadth.py grouped`
+    /// Products of groups of rows, products with scales of blocks; by PyTorch with `breadth.py grouped`, `breadth.py block`
     Grouped,
     /// Bodies that attract one another, all pairs, beside the roof
     Bodies,

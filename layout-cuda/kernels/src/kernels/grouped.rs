@@ -79,43 +79,6 @@ mod products {
         }
     }
 
-    /// Stores a consumer's rows of a tile of C, as far as the group has them.
-    fn store(
-        c: impl Tensor<Elem = T, Access = Write>,
-        c_smem: View<T, Write>,
-        acc: View<f32, Write>,
-        (first, col, left): (usize, usize, usize),
-        leads: bool,
-    ) {
-        let (consumer, thread) = (warp_group() - 1, thread_idx.x % 128);
-        let mut staged = c_smem.slice(consumer);
-        for part in unroll(0..BN / (64 * SLABS)) {
-            if leads {
-                bulk_wait_group_read(0);
-            }
-            named_barrier(1 + consumer, 128);
-            store_matrix(&mut staged, &acc.tile([2, 8 * SLABS], [0, part]));
-            let mut to = c.window([64, 64 * SLABS], [first + 64 * consumer, col + part * 64 * SLABS]);
-            if !DIRECT && left >= 64 * (consumer + 1) {
-                fence_async_proxy();
-                named_barrier(1 + consumer, 128);
-                if leads {
-                    tma_store(&mut to, &staged);
-                    bulk_commit_group();
-                }
-            } else {
-                named_barrier(1 + consumer, 128);
-                for piece in unroll(0..4 * SLABS) {
-                    let (line, vector) = (piece % 4 * 16 + thread / 8, thread % 8);
-                    if 64 * consumer + line < left {
-                        let from = staged.slice(piece / 4).tile([1, 8], [line, vector]).vectorize([1, 8]);
-                        to.tile([1, 8], [line, piece / 4 * 8 + vector]).vectorize([1, 8]).copy_from(&from);
-                    }
-                }
-            }
-        }
-    }
-
     /// On Hopper's matrix units, as `gemm`: a producer fills a ring of stages by TMA, two warpgroups multiply 64 rows of each tile. With
     /// `DIRECT` the threads store all of C, whose rows may begin anywhere.
     #[tiled_kernel(

@@ -20,6 +20,8 @@ pub mod backward;
 pub mod backward_mma;
 #[cfg(feature = "block-scale")]
 pub mod block_scale;
+#[cfg(feature = "matmul")]
+pub mod blockwise;
 #[cfg(feature = "attention")]
 pub mod decode;
 #[cfg(feature = "matmul")]
@@ -80,7 +82,7 @@ use layout_cuda::Definition;
 
 /// Those of products.
 #[cfg(feature = "matmul")]
-pub fn of_products() -> [&'static Definition; 19] {
+pub fn of_products() -> [&'static Definition; 20] {
     [
         &tensor_core::DEFINITION,
         &sgemm::DEFINITION,
@@ -101,6 +103,7 @@ pub fn of_products() -> [&'static Definition; 19] {
         &gemm_mma::gemm_mma_then::DEFINITION,
         &grouped::grouped_gemm::DEFINITION,
         &grouped::grouped_gemm_mma::DEFINITION,
+        &blockwise::gemm_blockwise::DEFINITION,
     ]
 }
 

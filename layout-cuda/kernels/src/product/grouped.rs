@@ -22,8 +22,7 @@ const VECTOR: usize = 8;
 /// An end below an earlier one is taken for that one, and an end above M for M: whatever `ends` holds, no row is of two groups, and nothing
 /// outside of the tensors is touched.
 ///
-/// On Hopper lines of A and B that do not begin at multiples of 16 bytes go by the kernel of the other cards, which is about half as
-/// fast. The tensors themselves begin at multiples of 16 bytes there.
+/// On Hopper lines of A and B that do not begin at multiples of 16 bytes go by the slower kernel of the other cards.
 ///
 /// # Errors
 /// Shapes that disagree, a matrix that is otherwise, another type, more than 2²⁴ tiles of 128 rows, a card before sm_80, and those of a
@@ -89,8 +88,10 @@ pub fn grouped_matmul_by<T: Element>(
     let lines = [a.strides()[0], b.strides()[0], b.strides()[3 - mode]];
     let by_warps = kernel != Kernel::Gemm || !lines.iter().all(|pitch| pitch.is_multiple_of(VECTOR));
     let machine = Machine::of(stream.device());
-    let set =
-        ParamSet::default().with("T", ParamValue::Type(T::ELEM)).with("MODE", ParamValue::Int(mode as i64));
+    let set = ParamSet::default()
+        .with("T", ParamValue::Type(T::ELEM))
+        .with("MODE", ParamValue::Int(mode as i64))
+        .with("SMS", ParamValue::Int(machine.multiprocessors as i64));
     if by_warps {
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return grouped_gemm_mma::launch_with(config, stream, &a, &b, &ends, &mut c);

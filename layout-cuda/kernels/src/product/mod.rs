@@ -7,6 +7,7 @@
 //! Law: the product is the same whichever kernels make it, up to the order of its sums and what the caller lets operands be
 //! rounded to.
 
+mod blockwise;
 mod description;
 mod epilogue;
 mod grouped;
@@ -14,6 +15,7 @@ mod kernel;
 mod plan;
 mod workspace;
 
+pub use blockwise::{BLOCK, Scaled, multiply_block_scaled};
 pub use description::{Machine, Matrix, Precision, Product};
 pub use epilogue::{Epilogue, epilogue_set, multiply_then, multiply_then_by};
 pub use grouped::{grouped_matmul, grouped_matmul_by};
