@@ -24,8 +24,9 @@ pub fn cases() -> Vec<Case> {
 /// The fewest stages and one block: more blocks of k than stages, more tiles than blocks, an edge.
 pub fn smallest() -> Vec<Case> {
     let of = |direct| {
-        let case =
-            Case::new(&gemm_blockwise::DEFINITION, vec![[130, 72, 400]], |run| scaled(run, bf16::from_f64));
+        let case = Case::new(&gemm_blockwise::DEFINITION, vec![[130, 72, 400], [128, 8, 144]], |run| {
+            scaled(run, bf16::from_f64)
+        });
         let numbers = [("BN", 64), ("STAGES", 2), ("SLABS", 1), ("SMS", 1)];
         case.at(&numbers, &[("U", ParamValue::Type(Elem::Bf16)), ("DIRECT", ParamValue::Bool(direct))])
     };

@@ -30,13 +30,14 @@ pub fn cases() -> Vec<Case> {
 /// The same kernels with the fewest stages and columns, and one block: more blocks of k than stages, more tiles than blocks, an edge.
 pub fn smallest() -> Vec<Case> {
     let fed = |direct| {
-        let case =
-            Case::new(&grouped_gemm::DEFINITION, vec![[390, 72, 200]], |run| grouped(run, bf16::from_f64));
+        let case = Case::new(&grouped_gemm::DEFINITION, vec![[390, 72, 200], [385, 8, 72]], |run| {
+            grouped(run, bf16::from_f64)
+        });
         let numbers = [("MODE", 2), ("BN", 128), ("STAGES", 2), ("SLABS", 1), ("SMS", 1)];
         case.at(&numbers, &[("T", ParamValue::Type(Elem::Bf16)), ("DIRECT", ParamValue::Bool(direct))])
     };
     let by_warps =
-        Case::new(&grouped_gemm_mma::DEFINITION, vec![[390, 72, 130]], |run| grouped(run, bf16::from_f64));
+        Case::new(&grouped_gemm_mma::DEFINITION, vec![[390, 72, 136]], |run| grouped(run, bf16::from_f64));
     let tiles = [("MODE", 2), ("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32), ("STAGES", 2), ("SMS", 1)];
     vec![fed(false), fed(true), by_warps.at(&tiles, &[("T", ParamValue::Type(Elem::Bf16))])]
 }
