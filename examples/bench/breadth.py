@@ -147,6 +147,33 @@ def groups():
         yield (m, n, k), "block scales", "e4m3", by_blocks, 2 * m * n * k
 
 
+def convolutions():
+    """Shapes, names, calls and operations of `bench -- convolution`; the fastest of cuDNN's algorithms."""
+    torch.backends.cudnn.benchmark = True
+    for n, side, c, k, stride in (
+        (32, 56, 256, 256, 1),
+        (32, 56, 128, 256, 1),
+        (32, 56, 64, 64, 1),
+        (32, 56, 100, 100, 1),
+        (32, 28, 512, 512, 1),
+        (32, 56, 256, 256, 2),
+    ):
+        def random(*shape):
+            return torch.rand(*shape, device="cuda").mul(8).sub(4).bfloat16().to(memory_format=torch.channels_last)
+
+        x, filters, bias = random(n, c, side, side), random(k, c, 3, 3), torch.rand(k, device="cuda").bfloat16()
+
+        def plain(x=x, filters=filters, stride=stride):
+            return functional.conv2d(x, filters, None, stride, 1)
+
+        def rectified(x=x, filters=filters, bias=bias, stride=stride):
+            return functional.conv2d(x, filters, bias, stride, 1).relu_()
+
+        pixels = ((side - 1) // stride + 1) ** 2
+        for name, call in (("convolution", plain), ("convolution, bias, ReLU", rectified)):
+            yield (n, side, c, k, stride), name, call, 18 * n * pixels * c * k
+
+
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     print(f"{'operation':22} {'type':5} {'shape':12} {'ms':>8} {'GB/s':>8} {'of a copy':>10}")
@@ -162,6 +189,10 @@ def main():
         if wanted in name:
             ms, best, shape = milliseconds(call), copy_of(amount), " x ".join(map(str, shape))
             print(f"{name:22} {kind:5} {shape:12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)
+    for shape, name, call, count in convolutions():
+        if wanted in name:
+            ms, shape = milliseconds(call), " x ".join(map(str, shape))
+            print(f"{name:24} bf16 {shape:24} {ms:8.4f} ms {count / ms * 1e-9:8.1f} TFLOP/s", flush=True)
 
     for shape, name, kind, call, flops in groups():
         if wanted in name:

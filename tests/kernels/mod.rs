@@ -10,6 +10,7 @@ mod breadth;
 mod chain;
 mod clusters;
 mod control;
+mod convolution;
 mod elementwise;
 mod examples;
 mod fences;
@@ -56,6 +57,7 @@ pub fn cases() -> Vec<Case> {
         examples::cases(),
         types::cases(),
         control::cases(),
+        convolution::cases(),
         bits::cases(),
         blockwise::cases(),
         breadth::cases(),
@@ -90,10 +92,17 @@ pub fn cases() -> Vec<Case> {
 
 /// The slowest kernels with parameters of their own, at the smallest sizes at which each barrier counts.
 pub fn smallest() -> Vec<Case> {
-    [gemm::smallest(), grouped::smallest(), blockwise::smallest(), attention::smallest(), memory::smallest()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        gemm::smallest(),
+        grouped::smallest(),
+        blockwise::smallest(),
+        attention::smallest(),
+        convolution::smallest(),
+        memory::smallest(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Every kernel, once.

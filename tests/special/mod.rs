@@ -10,6 +10,7 @@ mod attention;
 mod bench;
 mod block_scale;
 mod breadth;
+mod convolution;
 mod lines;
 mod moves;
 mod norms;
@@ -106,6 +107,7 @@ fn entries() -> Vec<Entry> {
         attention::entries(),
         block_scale::entries(),
         breadth::entries(),
+        convolution::entries(),
         rows::entries(),
         sorting::entries(),
         products::entries(),

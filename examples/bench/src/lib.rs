@@ -8,6 +8,7 @@ pub mod backward;
 pub mod bodies;
 pub mod breadth;
 mod contest;
+pub mod convolution;
 mod cpu;
 mod cublas;
 pub mod decode;

@@ -9,6 +9,8 @@ pub mod attention;
 pub mod backward;
 #[cfg(feature = "block-scale")]
 pub mod block_scale;
+#[cfg(feature = "convolution")]
+pub mod convolution;
 #[cfg(feature = "attention")]
 pub mod decode;
 #[cfg(feature = "elementwise")]
@@ -43,6 +45,8 @@ mod three;
 pub use memory::{add_rms_norm, cross_entropy, gemv, layer_norm, softmax, transpose};
 #[cfg(feature = "attention")]
 pub use operations::attention;
+#[cfg(feature = "convolution")]
+pub use operations::convolution;
 #[cfg(feature = "quantized")]
 pub use operations::matmul_quantized;
 #[cfg(feature = "memory")]

@@ -100,6 +100,36 @@ pub fn matmul_quantized<T: Element>(
     crate::quantized::multiply(stream, &mut crate::quantized::Workspace::default(), a, b, c)
 }
 
+/// The cross-correlation of `x` `[N, H, W, C]` with `filters` `[K, R, S, C]`: `out` `[N, H - R + 1, W - S + 1, K]`. Asynchronous.
+///
+/// Elements are `bf16` or `f16`; sums are float32, rounded once. Strides of the tensors may be any. One mode is two with an extent of 1.
+/// [`Convolution`](crate::convolution::Convolution) has strides, dilation, padding, groups, a bias and an activation.
+///
+/// # Errors
+/// As [`Convolution::run`](crate::convolution::Convolution::run).
+///
+/// ```
+/// use layout_cuda::{Device, bf16};
+///
+/// let device = Device::simulator();
+/// let of = |value: f32, len: usize| vec![bf16::from_f32(value); len];
+/// let x = device.upload(&of(0.5, 4 * 5 * 8), [1, 4, 5, 8])?;
+/// let filters = device.upload(&of(2.0, 3 * 9 * 8), [3, 3, 3, 8])?;
+/// let mut out = device.zeros::<bf16, 4>([1, 2, 3, 3])?;
+/// layout_kernels::convolution(&device.stream(), &x, &filters, &mut out)?;
+/// assert!(out.download()?.iter().all(|sum| sum.to_f32() == 72.0));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "convolution")]
+pub fn convolution<T: Element>(
+    stream: &Stream,
+    x: &impl TensorArg<T, 4>,
+    filters: &impl TensorArg<T, 4>,
+    out: &mut impl TensorArgMut<T, 4>,
+) -> Result<(), Error> {
+    crate::convolution::Convolution::default().run(stream, x, filters, out)
+}
+
 /// `o = softmax(q kᵀ / sqrt(D)) v` for each head. The modes of the tensors are batch, head, place, element; heads of Q are a multiple of
 /// those of K and V; in memory they may be in any order, the elements of a head contiguous. Asynchronous.
 ///

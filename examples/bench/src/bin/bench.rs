@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use layout_bench::ledger::Ledger;
 use layout_bench::options::Common;
 use layout_bench::{
-    Result, attention, backward, bodies, breadth, decode, epilogues, gemm, grouped, jit, matmul, memory,
-    orders, peaks, strangers, trial,
+    Result, attention, backward, bodies, breadth, convolution, decode, epilogues, gemm, grouped, jit, matmul,
+    memory, orders, peaks, strangers, trial,
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,6 +42,8 @@ enum Workload {
     Breadth,
     /// Top-k and sort of rows, next to the best device copy; by PyTorch with `breadth.py order`
     Orders,
+    /// Convolutions of 3 by 3 elements; by PyTorch with `breadth.py convolution`
+    Convolution,
     /// Kernels as a new user writes them, beside the best device copy
     Strangers,
     /// What the device does at most, written to this file, JSON: `--peaks` reads it
@@ -80,6 +82,7 @@ fn run(command: &Command) -> Result<usize> {
         Workload::Grouped => grouped::run(&mut ledger, &device, common)?,
         Workload::Bodies => bodies::run(&mut ledger, &device, common)?,
         Workload::Breadth => breadth::run(&mut ledger, &device, common)?,
+        Workload::Convolution => convolution::run(&mut ledger, &device, common)?,
         Workload::Orders => orders::run(&mut ledger, &device, common)?,
         Workload::Strangers => strangers::run(&mut ledger, &device, common)?,
         Workload::Memory(work) => memory::run(&mut ledger, &device, common, *work)?,

@@ -22,6 +22,8 @@ pub mod backward_mma;
 pub mod block_scale;
 #[cfg(feature = "matmul")]
 pub mod blockwise;
+#[cfg(feature = "convolution")]
+pub mod convolution;
 #[cfg(feature = "attention")]
 pub mod decode;
 #[cfg(feature = "matmul")]
@@ -143,6 +145,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &of_attention(),
         #[cfg(feature = "block-scale")]
         &block_scale::definitions(),
+        #[cfg(feature = "convolution")]
+        &convolution::definitions(),
         #[cfg(feature = "elementwise")]
         &elementwise::definitions(),
         #[cfg(feature = "memory")]

@@ -1,0 +1,397 @@
+//! Convolutions of NHWC tensors as products without a matrix of patches (implicit GEMM): pixels of the output by filters.
+//!
+//! ```text
+//! row of A:   a pixel of the output;       column of B: a filter
+//! k:          (row, column of the filter, channel), channels fastest
+//! A[pixel, k] = x[image, row stride - padding + r dilation, column .., channel]; zero outside of the image
+//! ```
+//!
+//! `convolution_mma` copies 16 bytes of a pixel at once, wherever the pixel is; a thread counts filter row, filter column and channel up
+//! without a division. `convolution` has a box of pixels as the rows of a tile: TMA moves the box once for each filter element and 64
+//! channels, and its zeros beyond the tensor are the padding. The pixels that several filter elements read come from L2. Two buffers
+//! stage the output where a tile has an even number of parts of 64 filters: the part that is stored last may still be read.
+//!
+//! Law: sums in float32, plus the bias, through the activation, rounded once. An element of the padding is 0, so an infinity in a filter gives
+//! NaN where the filter hangs over the edge. An empty bias is one of zeros.
+
+use layout_cuda::tiled_kernels;
+
+pub use kernels::{convolution, convolution_mma};
+
+/// No activation.
+pub const NONE: usize = 0;
+/// `max(x, 0)`, NaN for NaN.
+pub const RELU: usize = 1;
+/// `x / (1 + exp(-x))`
+pub const SILU: usize = 2;
+
+#[tiled_kernels]
+mod kernels {
+    // A sum with its bias, through the activation.
+    fn finished(sum: f32, bias: f32) -> f32 {
+        let x = sum + bias;
+        if ACTIVATION == 1 {
+            select(x < 0.0, 0.0, x)
+        } else if ACTIVATION == 2 {
+            x / (1.0 + (-x).exp())
+        } else {
+            x
+        }
+    }
+
+    // Copies the vectors of k of a stage and moves on to those of the next one: `at` is filter row, filter column, vector of the pixel.
+    fn copy_stage(
+        (x, filters): (impl Tensor<Elem = T>, impl Tensor<Elem = T>),
+        (a_stage, b_stage): (View<T, Write>, View<T, Write>),
+        patches: View<i32, Write>,
+        (col, block): (usize, usize),
+        (mut at, steps): (View<i32, Write>, View<i32, Write>),
+        (high, wide, dilation_h, dilation_w): (i32, i32, i32, i32),
+    ) {
+        const PIECES: usize = BK / 8;
+        const LINES: usize = BM * BN / (WM * WN) * 32 / PIECES;
+        let (line, piece) = (thread_idx.x / PIECES, thread_idx.x % PIECES);
+        // Behind the last k no pixel is read: zeros times zeros.
+        let down = if at[[0]] < high { at[[0]] * dilation_h } else { i32::MIN / 2 };
+        let across = at[[1]] * dilation_w;
+        for i in unroll(0..BM / LINES) {
+            let own = patches.tile([1, 4], [i * LINES + line, 0]).vectorize([1, 4]).to_local();
+            let (image, top, left) = (own[[0, 0]], own[[0, 1]] + down, own[[0, 2]] + across);
+            let place = [image as isize, top as isize, left as isize, at[[2]] as isize * 8];
+            let from = x.window([1, 1, 1, 8], place).squeeze(0).squeeze(0).vectorize([1, 8]);
+            a_stage.tile([1, 8], [i * LINES + line, piece]).vectorize([1, 8]).copy_from_async(&from);
+        }
+        let from = filters.tile([BN, BK], [col, block]).vectorize([1, 8]);
+        copy_dram_to_sram_async(&mut b_stage.vectorize([1, 8]), &from, row_major([LINES, PIECES]));
+        async_copy_commit_group();
+        let vectors = (x.dim(3) / 8) as i32;
+        at[[2]] += steps[[2]];
+        if at[[2]] >= vectors {
+            at[[2]] -= vectors;
+            at[[1]] += 1;
+        }
+        at[[1]] += steps[[1]];
+        if at[[1]] >= wide {
+            at[[1]] -= wide;
+            at[[0]] += 1;
+        }
+        at[[0]] += steps[[0]];
+    }
+
+    // Filter row, filter column and vector of the pixel of vector `piece` of k.
+    fn digits(piece: i32, vectors: i32, wide: i32) -> View<i32, Write> {
+        let mut digits = local::<i32>(row_major([3]));
+        let tap = piece / vectors;
+        digits[[0]] = tap / wide;
+        digits[[1]] = tap % wide;
+        digits[[2]] = piece % vectors;
+        digits
+    }
+
+    /// By warps, for every card from sm_80 on: `out[pixel, filter]`, pixels of `height` by `width` in each image. Channels are whole
+    /// vectors of 16 bytes.
+    #[tiled_kernel(
+        T = [bf16, f16], ACTIVATION = 0, BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 3,
+        block = [BM * BN / (WM * WN) * 32],
+        grid = [M.div_ceil(BM) * K.div_ceil(BN)],
+        require(C % 8 == 0, D % 8 == 0, M < 2147483392), variant_if(K % 2 == 0, B % 2 == 0),
+        deny(narrowed, synchronous),
+    )]
+    pub fn convolution_mma<
+        T,
+        const N: usize,
+        const H: usize,
+        const W: usize,
+        const C: usize,
+        const M: usize,
+        const K: usize,
+        const D: usize,
+        const B: usize,
+    >(
+        x: &LayoutTensor<T, Pitched<N, H, W, C>>,
+        filters: &LayoutTensor<T, Pitched<K, D>>,
+        bias: &LayoutTensor<T, RowMajor<B>>,
+        out: &mut LayoutTensor<T, Pitched<M, K>>,
+        height: u32,
+        width: u32,
+        high: i32,
+        wide: i32,
+        stride_h: i32,
+        stride_w: i32,
+        padding_h: i32,
+        padding_w: i32,
+        dilation_h: i32,
+        dilation_w: i32,
+    ) {
+        const PIECES: usize = BK / 8;
+        const THREADS: usize = BM * BN / (WM * WN) * 32;
+        let mma = mma_atom::<T>([16, 8, 16]);
+        let (warp, lane) = ([warp_id() / (BN / WN), warp_id() % (BN / WN)], lane_id());
+        let cols = K.div_ceil(BN);
+        let (row, col) = (block_idx.x / cols, block_idx.x % cols);
+        // Image, row and column of the first element of each patch. In registers of each thread they would leave the sums too few.
+        let mut patches = shared::<i32>(row_major([BM, 4]));
+        for line in (thread_idx.x..BM).step_by(THREADS) {
+            let pixel = (row * BM + line) as u32;
+            let of_row = pixel / width;
+            patches[[line, 0]] = (of_row / height) as i32;
+            patches[[line, 1]] = (of_row % height) as i32 * stride_h - padding_h;
+            patches[[line, 2]] = (pixel % width) as i32 * stride_w - padding_w;
+            patches[[line, 3]] = 0;
+        }
+        barrier();
+        let vectors = (C / 8).max(1) as i32;
+        let at = digits((thread_idx.x % PIECES) as i32, vectors, wide);
+        let steps = digits(PIECES as i32, vectors, wide);
+        let a_smem = shared::<T>(row_major([STAGES, BM, BK]).swizzle(2, 3, 3));
+        let b_smem = shared::<T>(row_major([STAGES, BN, BK]).swizzle(2, 3, 3));
+        let patch = (high, wide, dilation_h, dilation_w);
+        for ahead in unroll(0..STAGES - 1) {
+            let stage = (a_smem.slice(ahead), b_smem.slice(ahead));
+            copy_stage((x, filters), stage, patches, (col, ahead), (at, steps), patch);
+        }
+        let mut acc = local::<f32>(row_major([WM / 16, WN / 2])).fill(0.0);
+        async_copy_wait_group(STAGES - 2);
+        barrier();
+        let a_now = mma.load_a(&a_smem.slice(0).tile([WM, 16], [warp[0], 0]));
+        let b_now = mma.load_b(&b_smem.slice(0).tile([WN, 16], [warp[1], 0]).transpose());
+        for block in 0..D.div_ceil(BK) {
+            for step in unroll(0..BK / 16) {
+                let after = (step + 1) % (BK / 16);
+                if after == 0 {
+                    async_copy_wait_group(STAGES - 2);
+                    // The next stage is there for all warps, and none reads the one that is filled next.
+                    barrier();
+                }
+                if step == 0 {
+                    let later = block + STAGES - 1;
+                    let stage = (a_smem.slice(later % STAGES), b_smem.slice(later % STAGES));
+                    copy_stage((x, filters), stage, patches, (col, later), (at, steps), patch);
+                }
+                let stage = (block + (step + 1) / (BK / 16)) % STAGES;
+                let a_next = mma.load_a(&a_smem.slice(stage).tile([WM, 16], [warp[0], after]));
+                let b_next = mma.load_b(&b_smem.slice(stage).tile([WN, 16], [warp[1], after]).transpose());
+                mma.mma(&mut acc, &a_now, &b_now);
+                a_now.copy_from(&a_next);
+                b_now.copy_from(&b_next);
+            }
+        }
+        async_copy_wait_all();
+        let dst = out.tile([BM, BN], [row, col]).tile([WM, WN], warp);
+        for fragment in unroll(0..WM / 16) {
+            let mut sums = local::<f32>(row_major([1, WN / 2]));
+            // Read for each fragment: held for all of them it would take the registers that the sums leave.
+            let of_filters = local::<T>(row_major([WN / 4]));
+            let own = bias.tile([BN], [col]).tile([WN], [warp[1]]).vectorize([2]);
+            of_filters.vectorize([2]).copy_from(&own.distribute(row_major([4]), lane % 4));
+            for i in unroll(0..WN / 2) {
+                sums[[0, i]] = finished(acc[[fragment, i]], of_filters[[i / 4 * 2 + i % 2]].cast::<f32>());
+            }
+            mma.store_d(&mut dst.tile([16, WN], [fragment, 0]), &sums.cast::<T>());
+        }
+    }
+
+    // Which box of pixels and which filters a tile of the output is.
+    fn tile_of(tile: usize, (tall, broad, cols): (usize, usize, usize)) -> (usize, usize, usize, usize) {
+        let of_box = tile / cols;
+        (of_box / broad / tall, of_box / broad % tall, of_box % broad, tile % cols)
+    }
+
+    // The producer: one thread fills the stages, for each tile of this block of threads each filter element and 64 channels.
+    fn load(
+        (x, filters): (impl Tensor<Elem = T>, impl Tensor<Elem = T>),
+        (a_smem, b_smem, full, empty): (View<T, Write>, View<T, Write>, Mbarriers, Mbarriers),
+        (tall, broad, cols, tiles): (usize, usize, usize, usize),
+        (high, wide): (usize, usize),
+        (padding_h, padding_w, dilation_h, dilation_w): (isize, isize, isize, isize),
+    ) {
+        const IMAGES: usize = 128 / (TALL * BROAD);
+        let mut next = pipeline_state(STAGES);
+        for tile in (block_idx.x..tiles).step_by(SMS) {
+            let (image, row, column, col) = tile_of(tile, (tall, broad, cols));
+            for r in 0..high {
+                for s in 0..wide {
+                    for block in 0..x.dim(3).div_ceil(64) {
+                        let stage = next.stage();
+                        let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                        empty.at(stage).wait(1 - next.phase());
+                        full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                        let place = [
+                            (image * IMAGES) as isize,
+                            (row * TALL) as isize + r as isize * dilation_h - padding_h,
+                            (column * BROAD) as isize + s as isize * dilation_w - padding_w,
+                            (block * 64) as isize,
+                        ];
+                        let from = x.window([IMAGES, TALL, BROAD, 64], place);
+                        tma_load(&mut a_stage.reshape([IMAGES, TALL, BROAD, 64]), &from, full.at(stage));
+                        let from = filters.tile([BN, 1, 64], [col, r * wide + s, block]).squeeze(1);
+                        tma_load(&mut b_stage, &from, full.at(stage));
+                        next.advance();
+                    }
+                }
+            }
+        }
+    }
+
+    // Releases the stage that was read last.
+    fn release(empty: Mbarriers, read: &mut PipelineState, leads: bool) {
+        if leads {
+            empty.at(read.stage()).arrive();
+        }
+        read.advance();
+    }
+
+    // Stores 64 columns of a warpgroup's sums, finished: by TMA, or where the rows of the output are no multiples of 16 bytes by its threads.
+    fn store(
+        (bias, out): (impl Tensor<Elem = T>, impl Tensor<Elem = T, Access = Write>),
+        mut staged: View<T, Write>,
+        sums: View<f32, Write>,
+        (image, row, column, col): (usize, usize, usize, usize),
+        consumer: usize,
+    ) {
+        const IMAGES: usize = 128 / (TALL * BROAD);
+        // Half of the box, along its first mode that has two.
+        const HALF_IMAGES: usize = if IMAGES > 1 { IMAGES / 2 } else { 1 };
+        const HALF_TALL: usize = if IMAGES == 1 && TALL > 1 { TALL / 2 } else { TALL };
+        const HALF_BROAD: usize = if IMAGES * TALL == 1 { BROAD / 2 } else { BROAD };
+        let (warp, lane, leads) = (thread_idx.x % 128 / 32, lane_id(), thread_idx.x % 128 == 0);
+        let of_filters = local::<T>(row_major([16]));
+        let beside = bias.tile([64], [col]).vectorize([2]).distribute(row_major([4]), lane % 4);
+        of_filters.vectorize([2]).copy_from(&beside);
+        let mut own = local::<f32>(row_major([2, 16]));
+        for h in unroll(0..2) {
+            for i in unroll(0..16) {
+                own[[h, i]] = finished(sums[[h, i]], of_filters[[i]].cast::<f32>());
+            }
+        }
+        if DIRECT {
+            let rounded = local::<T>(row_major([2, 16]));
+            rounded.copy_from(&own.cast::<T>());
+            for h in unroll(0..2) {
+                let pixel = 64 * consumer + 16 * warp + 8 * h + lane / 4;
+                let place = [
+                    image * IMAGES + pixel / (TALL * BROAD),
+                    row * TALL + pixel / BROAD % TALL,
+                    column * BROAD + pixel % BROAD,
+                    col * 64,
+                ];
+                let to = out.window([1, 1, 1, 64], place).squeeze(0).squeeze(0).vectorize([1, 2]);
+                to.distribute(row_major([1, 4]), lane % 4)
+                    .copy_from(&rounded.tile([1, 16], [h, 0]).vectorize([1, 2]));
+            }
+        } else {
+            if leads {
+                bulk_wait_group_read(BUFFERS - 1);
+            }
+            named_barrier(1 + consumer, 128);
+            store_matrix(&mut staged, &own.vectorize([1, 2]));
+            fence_async_proxy();
+            named_barrier(1 + consumer, 128);
+            if leads {
+                let place = [
+                    image * IMAGES + if IMAGES > 1 { consumer * HALF_IMAGES } else { 0 },
+                    row * TALL + if IMAGES == 1 && TALL > 1 { consumer * HALF_TALL } else { 0 },
+                    column * BROAD + if IMAGES * TALL == 1 { consumer * HALF_BROAD } else { 0 },
+                    col * 64,
+                ];
+                let mut to = out.window([HALF_IMAGES, HALF_TALL, HALF_BROAD, 64], place);
+                tma_store(&mut to, &staged.reshape([HALF_IMAGES, HALF_TALL, HALF_BROAD, 64]));
+                bulk_commit_group();
+            }
+        }
+    }
+
+    /// By TMA and warpgroup products, for a stride of 1: a tile is `TALL` by `BROAD` pixels of `128 / (TALL BROAD)` images. Filters are
+    /// `[filter, element, channel]`, of `high` by `wide` elements.
+    #[tiled_kernel(
+        T = [bf16, f16], ACTIVATION = 0, DIRECT = [false, true], BN = 128, BUFFERS = if BN % 128 == 0 { 2 } else { 1 }, TALL = 8, BROAD = 8,
+        STAGES = 4,
+        SMS = 132, filter(T == bf16 || !DIRECT),
+        arch = "sm_90a", block = [384], min_blocks = 1,
+        grid = [(N.div_ceil(128 / (TALL * BROAD)) * P.div_ceil(TALL) * Q.div_ceil(BROAD) * K.div_ceil(BN)).min(SMS)],
+        require(N.div_ceil(128 / (TALL * BROAD)) * P.div_ceil(TALL) * Q.div_ceil(BROAD) * K.div_ceil(BN) <= 1 << 24),
+        variant_if(K % 2 == 0, B % 2 == 0),
+        deny(narrowed, synchronous),
+    )]
+    pub fn convolution<
+        T,
+        const N: usize,
+        const H: usize,
+        const W: usize,
+        const C: usize,
+        const P: usize,
+        const Q: usize,
+        const K: usize,
+        const D: usize,
+        const B: usize,
+    >(
+        x: &LayoutTensor<T, Pitched<N, H, W, C>>,
+        filters: &LayoutTensor<T, Pitched<K, D, C>>,
+        bias: &LayoutTensor<T, RowMajor<B>>,
+        out: &mut LayoutTensor<T, Pitched<N, P, Q, K>>,
+        high: usize,
+        wide: usize,
+        padding_h: isize,
+        padding_w: isize,
+        dilation_h: isize,
+        dilation_w: isize,
+    ) {
+        let (tall, broad, cols) = (P.div_ceil(TALL), Q.div_ceil(BROAD), K.div_ceil(BN));
+        let tiles = (N.div_ceil(128 / (TALL * BROAD)) * tall * broad * cols).min(1 << 24);
+        let a_smem = shared::<T>(row_major([STAGES, 2, 64, 64]).swizzle_bytes(128));
+        let b_smem = shared::<T>(row_major([STAGES, BN, 64]).swizzle_bytes(128));
+        let c_smem = shared::<T>(row_major([2 * BUFFERS, 64, 64]).swizzle_bytes(128));
+        let (full, empty) = (mbarriers(STAGES, 1), mbarriers(STAGES, 2));
+        barrier();
+        grid_dependency_wait();
+        launch_dependents();
+        if warp_group() == 0 {
+            set_max_registers(40);
+            if thread_idx.x == 0 {
+                let ring = (a_smem, b_smem, full, empty);
+                let patch = (padding_h, padding_w, dilation_h, dilation_w);
+                load((x, filters), ring, (tall, broad, cols, tiles), (high, wide), patch);
+            }
+        } else {
+            set_max_registers(232);
+            let (consumer, leads) = (warp_group() - 1, thread_idx.x % 128 == 0);
+            let blocks = high * wide * C.div_ceil(64);
+            let mut acc = accumulator([64, BN]).fill(0.0);
+            let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
+            for tile in (block_idx.x..tiles).step_by(SMS) {
+                for block in 0..blocks {
+                    let stage = next.stage();
+                    full.at(stage).wait(next.phase());
+                    let b_stage = b_smem.slice(stage).transpose();
+                    wgmma(&mut acc, &a_smem.slice(stage).slice(consumer), &b_stage, block > 0);
+                    wgmma_commit_group();
+                    next.advance();
+                    wgmma_wait_group(1);
+                    if block > 0 {
+                        release(empty, &mut read, leads);
+                    }
+                }
+                wgmma_wait_group(0);
+                if blocks > 0 {
+                    release(empty, &mut read, leads);
+                }
+                let (image, row, column, col) = tile_of(tile, (tall, broad, cols));
+                for part in unroll(0..BN / 64) {
+                    let place = (image, row, column, col * (BN / 64) + part);
+                    let staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
+                    store((bias, &out), staged, acc.tile([2, 8], [0, part]), place, consumer);
+                }
+            }
+            if leads {
+                bulk_wait_group_read(0);
+            }
+        }
+    }
+}
+
+use layout_cuda::Definition;
+
+/// Every kernel here.
+pub fn definitions() -> [&'static Definition; 2] {
+    [&convolution::DEFINITION, &convolution_mma::DEFINITION]
+}
