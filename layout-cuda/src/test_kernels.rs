@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use layout_compiler::ir::{
     Annotation, Argument, ArgumentKind, ArgumentLayout, BinaryOp, Block, Expr, ExprId, ExprKind, Kernel,
-    Local, LocalId, Parameter, Pattern, Special, Statement, StatementKind, TypeRef,
+    Local, LocalId, Parameter, Pattern, Special, Statement, StatementKind, TypeRef, VariantIf,
 };
 use layout_compiler::{Definition, Elem, Origin, ParamValue, Position, wire};
 
@@ -139,7 +139,8 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         deny: Vec::new(),
         cooperative: None,
         require: vec![require],
-        variant_if: vec![vec![divisible]],
+        allow: vec![],
+        variant_if: vec![VariantIf { conditions: vec![divisible], deny: vec![] }],
         functions: Vec::new(),
         body: Block { statements: body, value: None },
         locals: vec![Local { name: "i".to_string(), mutable: false, left: false, origin: Origin(0) }],
