@@ -152,6 +152,8 @@ fn accepted(Job { name, text, arch, flags }: &Job) {
     // Images of more than 2^31 elements at an odd address, too.
     let is_far = name.starts_with("convolution_mma_") && name.contains("_wide_unaligned");
     let known = if is_far { 80 } else { known };
+    // Groups of matrices of more than 2^31 elements: each of those copies has an offset of 64 bits of its own.
+    let known = if name.starts_with("grouped_gemm_mma_") && name.contains("_wide") { 368 } else { known };
     assert!(cost.spills <= known, "{name} for {arch}: {cost:?}; {}", of_ptxas());
     // CUDA's own reduction of a large angle keeps its words on the stack.
     let angles = ["sinf(", "cosf(", "tanf(", "sin(", "cos(", "tan("].iter().any(|call| text.contains(call));

@@ -295,9 +295,16 @@ fn extents_that_disagree_start_nothing() -> Result<(), Error> {
 
 /// The kernel of 16-bit products with the functions that it calls; neither its attribute nor comments and empty lines.
 #[test]
-fn the_product_of_sixteen_bits_has_at_most_120_lines() {
-    let text = include_str!("../layout-cuda/kernels/src/kernels/gemm.rs");
-    let text: Vec<&str> = text.lines().map(|line| line.strip_prefix("    ").unwrap_or_default()).collect();
+fn the_product_of_sixteen_bits_has_at_most_125_lines() {
+    let files = [
+        include_str!("../layout-cuda/kernels/src/kernels/ring.rs"),
+        include_str!("../layout-cuda/kernels/src/kernels/gemm.rs"),
+    ];
+    let text: Vec<&str> = files
+        .iter()
+        .flat_map(|text| text.lines())
+        .map(|line| line.strip_prefix("    ").unwrap_or_default())
+        .collect();
     // With its attribute, without comments and empty lines.
     let lines = |name: &str| {
         let opens = |line: &&str| {
@@ -312,7 +319,8 @@ fn the_product_of_sixteen_bits_has_at_most_120_lines() {
             head.chain(body).filter(|line| !line.is_empty() && !line.trim_start().starts_with("//"));
         counted.count() + 1
     };
-    let counts = ["release", "load", "multiply", "gemm"].map(|name| (name, lines(name)));
+    let counts =
+        ["release", "fill", "accumulate", "load", "multiply", "gemm"].map(|name| (name, lines(name)));
     assert!(counts.iter().all(|(_, lines)| *lines > 5), "{counts:?}");
-    assert!(counts.iter().map(|(_, lines)| lines).sum::<usize>() <= 120, "{counts:?}");
+    assert!(counts.iter().map(|(_, lines)| lines).sum::<usize>() <= 125, "{counts:?}");
 }

@@ -27,7 +27,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// The same kernels with the fewest stages and columns, and one block: more blocks of k than stages, more tiles than blocks, an edge.
+/// The same kernels with the fewest stages and columns, and one block: more blocks of k than stages, more tiles than blocks, an edge. By warps
+/// a tile ends with copies to the stages that the next one fills first.
 pub fn smallest() -> Vec<Case> {
     let fed = |direct| {
         let case = Case::new(&grouped_gemm::DEFINITION, vec![[390, 72, 200], [385, 8, 72]], |run| {
@@ -37,8 +38,8 @@ pub fn smallest() -> Vec<Case> {
         case.at(&numbers, &[("T", ParamValue::Type(Elem::Bf16)), ("DIRECT", ParamValue::Bool(direct))])
     };
     let by_warps =
-        Case::new(&grouped_gemm_mma::DEFINITION, vec![[390, 72, 136]], |run| grouped(run, bf16::from_f64));
-    let tiles = [("MODE", 2), ("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32), ("STAGES", 2), ("SMS", 1)];
+        Case::new(&grouped_gemm_mma::DEFINITION, vec![[390, 72, 184]], |run| grouped(run, bf16::from_f64));
+    let tiles = [("MODE", 2), ("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32), ("STAGES", 3), ("SMS", 1)];
     vec![fed(false), fed(true), by_warps.at(&tiles, &[("T", ParamValue::Type(Elem::Bf16))])]
 }
 

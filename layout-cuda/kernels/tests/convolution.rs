@@ -140,7 +140,7 @@ fn empty_and_refused() -> Result<(), Error> {
     run(plain, [1, 2, 4, 8], [3, 3, 3, 8], [1, 0, 2, 3])?;
     run(plain, [1, 4, 4, 8], [0, 3, 3, 8], [1, 2, 2, 0])?;
     // Of no channels the sums are 0.
-    let mut out = device.upload(&vec![bf16::near(3.0); 12], [1, 2, 2, 3])?;
+    let mut out = device.upload(&[bf16::near(3.0); 12], [1, 2, 2, 3])?;
     plain.run(&device.stream(), &of([1, 4, 4, 0])?, &of([3, 3, 3, 0])?, &mut out)?;
     assert!(out.download()?.iter().all(|x| x.wide() == 0.0));
     let said = |description, x, filters, out| run(description, x, filters, out).unwrap_err().to_string();
