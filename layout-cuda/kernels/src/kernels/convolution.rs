@@ -25,7 +25,7 @@ pub const RELU: usize = 1;
 /// `x / (1 + exp(-x))`
 pub const SILU: usize = 2;
 
-#[tiled_kernels]
+#[tiled_kernels(functions = product_ring)]
 mod kernels {
     // A sum with its bias, through the activation.
     fn finished(sum: f32, bias: f32) -> f32 {
@@ -233,14 +233,6 @@ mod kernels {
         }
     }
 
-    // Releases the stage that was read last.
-    fn release(empty: Mbarriers, read: &mut PipelineState, leads: bool) {
-        if leads {
-            empty.at(read.stage()).arrive();
-        }
-        read.advance();
-    }
-
     // Stores 64 columns of a warpgroup's sums, finished: by TMA, or where the rows of the output are no multiples of 16 bytes by its threads.
     fn store(
         (bias, out): (impl Tensor<Elem = T>, impl Tensor<Elem = T, Access = Write>),
@@ -256,8 +248,8 @@ mod kernels {
         const HALF_BROAD: usize = if IMAGES * TALL == 1 { BROAD / 2 } else { BROAD };
         let (warp, lane, leads) = (thread_idx.x % 128 / 32, lane_id(), thread_idx.x % 128 == 0);
         let of_filters = local::<T>(row_major([16]));
-        let beside = bias.tile([64], [col]).vectorize([2]).distribute(row_major([4]), lane % 4);
-        of_filters.vectorize([2]).copy_from(&beside);
+        let of_columns = bias.tile([64], [col]).vectorize([2]).distribute(row_major([4]), lane % 4);
+        of_filters.vectorize([2]).copy_from(&of_columns);
         let mut own = local::<f32>(row_major([2, 16]));
         for h in unroll(0..2) {
             for i in unroll(0..16) {
@@ -305,8 +297,7 @@ mod kernels {
     /// `[filter, element, channel]`, of `high` by `wide` elements.
     #[tiled_kernel(
         T = [bf16, f16], ACTIVATION = 0, DIRECT = [false, true], BN = 128, BUFFERS = if BN % 128 == 0 { 2 } else { 1 }, TALL = 8, BROAD = 8,
-        STAGES = 4,
-        SMS = 132, filter(T == bf16 || !DIRECT),
+        STAGES = 4, AHEAD = 1, SMS = 132, filter(T == bf16 || !DIRECT),
         arch = "sm_90a", block = [384], min_blocks = 1,
         grid = [(N.div_ceil(128 / (TALL * BROAD)) * P.div_ceil(TALL) * Q.div_ceil(BROAD) * K.div_ceil(BN)).min(SMS)],
         require(N.div_ceil(128 / (TALL * BROAD)) * P.div_ceil(TALL) * Q.div_ceil(BROAD) * K.div_ceil(BN) <= 1 << 24),
@@ -356,25 +347,11 @@ mod kernels {
             set_max_registers(232);
             let (consumer, leads) = (warp_group() - 1, thread_idx.x % 128 == 0);
             let blocks = high * wide * C.div_ceil(64);
-            let mut acc = accumulator([64, BN]).fill(0.0);
+            let acc = accumulator([64, BN]).fill(0.0);
+            let ring = (a_smem, b_smem.permute([0, 2, 1]), full, empty);
             let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
             for tile in (block_idx.x..tiles).step_by(SMS) {
-                for block in 0..blocks {
-                    let stage = next.stage();
-                    full.at(stage).wait(next.phase());
-                    let b_stage = b_smem.slice(stage).transpose();
-                    wgmma(&mut acc, &a_smem.slice(stage).slice(consumer), &b_stage, block > 0);
-                    wgmma_commit_group();
-                    next.advance();
-                    wgmma_wait_group(1);
-                    if block > 0 {
-                        release(empty, &mut read, leads);
-                    }
-                }
-                wgmma_wait_group(0);
-                if blocks > 0 {
-                    release(empty, &mut read, leads);
-                }
+                accumulate(acc, ring, (&mut next, &mut read), (consumer, leads, blocks));
                 let (image, row, column, col) = tile_of(tile, (tall, broad, cols));
                 for part in unroll(0..BN / 64) {
                     let place = (image, row, column, col * (BN / 64) + part);
