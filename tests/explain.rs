@@ -454,7 +454,7 @@ fn what_a_statement_allows_deny_does_not_refuse() {
     explained(&block, USUAL);
     let one = text.replacen("out.copy_from(&own);", "#[allow(masked)] y[[block_idx.x, k]] = 0.0;", 1);
     explained(&one.replacen("deny(narrowed)", "deny(masked)", 1), USUAL);
-    // The statement beside it is refused still, and another word too.
+    // The next statement is refused still, and another word too.
     let two = text.replacen(
         "out.copy_from(&own);",
         "#[allow(narrowed)] out.copy_from(&own); out.copy_from(&own);",

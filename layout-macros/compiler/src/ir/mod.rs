@@ -97,7 +97,7 @@ wire! {
     pub struct VariantIf {
         /// What a launch tests and the variant relies on.
         pub conditions: Vec<ExprId>,
-        /// `deny(..)` among them: what no access of this variant may lose, beside what the kernel denies.
+        /// `deny(..)` among them: what no access of this variant may lose, in addition to what the kernel denies.
         pub deny: Vec<RemarkKind>,
     }
 }

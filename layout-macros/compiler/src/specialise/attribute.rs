@@ -7,7 +7,8 @@ use crate::arith::gcd;
 use crate::elem::Elem;
 use crate::index::{Atom, Index, Range};
 use crate::ir::{
-    Allowed, Argument, ArgumentKind, ArgumentLayout, BinaryOp, ExprId, ExprKind, RemarkKind, Special, TypeRef,
+    Allowed, Argument, ArgumentKind, ArgumentLayout, BinaryOp, ExprId, ExprKind, RemarkKind, Special,
+    TypeRef, VariantIf,
 };
 use crate::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::origin::Origin;
@@ -43,12 +44,7 @@ impl Evaluator<'_> {
             let arch = self.architecture(id)?;
             (self.arch, self.shared_limit) = (Some(arch), arch.shared_bytes());
         }
-        let promised: Vec<ExprId> = match self.promises.variant_if {
-            Some(number) => {
-                kernel.variant_if.get(number as usize).map(|own| own.conditions.clone()).unwrap_or_default()
-            }
-            None => Vec::new(),
-        };
+        let promised = self.variant_if().map(|own| own.conditions.clone()).unwrap_or_default();
         // First the divisors that follow from the conditions, which are the form of the dimensions, then the rest. One may
         // follow from another: `N % 8 == 0, K == 4 * N`.
         for _ in 0..=kernel.dims.len() {
@@ -183,6 +179,11 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The `variant_if` of this variant.
+    fn variant_if(&self) -> Option<&VariantIf> {
+        self.kernel.variant_if.get(self.promises.variant_if? as usize)
+    }
+
     fn head(&self, min_blocks: Option<u32>, opt_level: Option<u32>, fast_math: bool) -> Head {
         let (kernel, promises) = (self.kernel, self.promises);
         let key = format!("{}{}", self.params.key(), self.promises.suffix());
@@ -193,9 +194,8 @@ impl Evaluator<'_> {
         };
         // Variants that exist for what a promise leaves out lose what the promise is for.
         let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());
-        let own = promises.variant_if.and_then(|number| kernel.variant_if.get(number as usize));
-        let own = own.into_iter().flat_map(|own| own.deny.iter().copied());
-        let mut deny: Vec<RemarkKind> = kernel.deny.iter().copied().chain(own).collect();
+        let own = self.variant_if().into_iter().flat_map(|own| &own.deny);
+        let mut deny: Vec<RemarkKind> = kernel.deny.iter().chain(own).copied().collect();
         // A certificate is of every variant.
         deny.retain(|kind| fast || RemarkKind::CERTIFIED.contains(kind));
         Head { entry, arch: self.arch, min_blocks, opt_level, fast_math, deny, allow: kernel.allow.clone() }
