@@ -8,7 +8,7 @@ use layout_compiler::{Arch, Elem, ParamSet, Promises, compile, emit};
 use layout_cuda::nvrtc;
 use layout_kernels::kernels::quantized::few_rows_quantized;
 use layout_kernels::kernels::{few_rows, tensor_core};
-use layout_kernels::{memory, product, quantized};
+use layout_kernels::{convolution, memory, product, quantized};
 use layout_tests::kernels::{definitions, is_shipped};
 use layout_tests::support::cubin::{Cost, arch_of, of_ptxas};
 use layout_tests::support::lock::{self, Subject};
@@ -102,6 +102,8 @@ fn the_sets_that_host_functions_pick_become_cubins() {
             picked.push((definition, set));
         }
     }
+    picked.extend(convolution::picked());
+    picked.extend(product::grouped_picked());
     let mut jobs = Vec::new();
     for (definition, set) in picked {
         let kernel = definition.kernel().expect("bytes of this version");

@@ -12,8 +12,8 @@ use crate::movement::pad;
 use crate::product::{Machine, Options, Workspace, multiply};
 use crate::{same, set};
 use layout_cuda::{
-    Arch, BindError, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Stream, Tensor,
-    TensorArg, TensorArgMut, TensorView, TensorViewMut,
+    Arch, BindError, Definition, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Stream,
+    Tensor, TensorArg, TensorArgMut, TensorView, TensorViewMut, bf16,
 };
 
 /// What is done to a sum and its bias.
@@ -68,6 +68,25 @@ impl<T: Element> Default for Convolution<'_, T> {
             kernel: None,
         }
     }
+}
+
+/// Filters of a tile on Hopper, and stages.
+const WIDTHS: [(usize, usize); 3] = [(256, 4), (128, 6), (64, 8)];
+
+/// What tiles of warps change: for most outputs, for few filters, for few pixels.
+const TILES: [&[(&str, usize)]; 3] =
+    [&[], &[("BN", 64), ("WN", 32)], &[("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32)]];
+
+/// The sets that a convolution of `bf16` picks, with SiLU, which takes the most registers; boxes of pixels change no register.
+#[doc(hidden)]
+pub fn picked() -> Vec<(&'static Definition, ParamSet)> {
+    let silu = Convolution::<bf16> { activation: Activation::Silu, ..Convolution::default() };
+    let wide = WIDTHS.map(|(wide, stages)| {
+        let set = silu.set(&[("BN", wide), ("STAGES", stages)]).with("DIRECT", ParamValue::Bool(false));
+        (&kernels::convolution::DEFINITION, set)
+    });
+    let by_warps = TILES.map(|numbers| (&kernels::convolution_mma::DEFINITION, silu.set(numbers)));
+    wide.into_iter().chain(by_warps).collect()
 }
 
 /// Images or filters where a kernel can take them: channels contiguous, in whole vectors.
@@ -298,9 +317,8 @@ impl<T: Element> Convolution<'_, T> {
     ) -> Result<(), Error> {
         let ([k, r, s, c], (tall, broad)) = (filters.shape(), box_of(out.shape()));
         // The fewest columns beyond the filters, then the widest tile.
-        let wide =
-            [(256, 4), (128, 6), (64, 8)].into_iter().min_by_key(|(wide, _)| k.next_multiple_of(*wide));
-        let (wide, stages) = wide.unwrap_or((128, 6));
+        let wide = WIDTHS.into_iter().min_by_key(|(wide, _)| k.next_multiple_of(*wide));
+        let (wide, stages) = wide.unwrap_or(WIDTHS[1]);
         let sms = Machine::of(stream.device()).multiprocessors;
         let direct = !out.strides()[..3].iter().chain([&k]).all(|extent| extent.is_multiple_of(8));
         let numbers = [("BN", wide), ("TALL", tall), ("BROAD", broad), ("STAGES", stages), ("SMS", sms)];
@@ -326,12 +344,12 @@ impl<T: Element> Convolution<'_, T> {
         let pixels = n * p * q;
         let tiles = pixels.div_ceil(128).saturating_mul(k.div_ceil(128));
         // Narrow tiles for few filters, small ones for few pixels.
-        let numbers: &[(&str, usize)] = if tiles < Machine::of(stream.device()).multiprocessors {
-            &[("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32)]
+        let numbers = if tiles < Machine::of(stream.device()).multiprocessors {
+            TILES[2]
         } else if k <= 64 {
-            &[("BN", 64), ("WN", 32)]
+            TILES[1]
         } else {
-            &[]
+            TILES[0]
         };
         let set = self.set(numbers);
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };

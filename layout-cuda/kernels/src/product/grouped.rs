@@ -4,14 +4,25 @@
 //! device, so they cost no copy to the host.
 
 use super::description::Machine;
-use super::plan::{numbers, tiles_of};
+use super::plan::{Changes, WIDTHS, numbers, tiles_of};
 use super::{Kernel, Matrix};
 use crate::kernels::grouped::{grouped_gemm, grouped_gemm_mma};
 use crate::same;
-use layout_cuda::{Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, TensorArg, TensorArgMut};
+use layout_cuda::{
+    Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, TensorArg, TensorArgMut,
+};
 
 /// What TMA addresses: multiples of 16 bytes, of elements of 2.
 const VECTOR: usize = 8;
+
+/// The sets of `bf16`, B by rows, that grouped products on Hopper pick.
+#[doc(hidden)]
+pub fn grouped_picked() -> Vec<(&'static Definition, ParamSet)> {
+    let of = |(_, _, changes): &(usize, usize, Changes)| {
+        numbers(changes).fold(ParamSet::default(), |set, (name, value)| set.with(name, value))
+    };
+    WIDTHS.iter().map(|tiles| (&grouped_gemm::DEFINITION, of(tiles))).collect()
+}
 
 /// `c[row] = a[row] b[g]`, where group `g` has the rows `ends[g - 1]..ends[g]` of A and C, the first one those from 0 on; of M x K,
 /// G x K x N and M x N. One launch, asynchronous.

@@ -18,6 +18,8 @@ mod workspace;
 pub use blockwise::{BLOCK, Scaled, multiply_block_scaled};
 pub use description::{Machine, Matrix, Precision, Product};
 pub use epilogue::{Epilogue, epilogue_set, multiply_then, multiply_then_by};
+#[doc(hidden)]
+pub use grouped::grouped_picked;
 pub use grouped::{grouped_matmul, grouped_matmul_by};
 pub use kernel::Kernel;
 pub use plan::{Part, Place, Plan, few_rows, small_tiles};

@@ -33,7 +33,7 @@ const MOST_FEW_ROWS: usize = 32;
 /// So many last rows or columns have kernels of their own.
 const FEW: usize = 4;
 /// What a set has otherwise than the attribute's first.
-type Changes = &'static [(&'static str, usize)];
+pub(super) type Changes = &'static [(&'static str, usize)];
 
 /// A kernel's tile of K where its parameters do not determine it.
 const DEPTH: usize = 32;
@@ -579,7 +579,7 @@ impl Planner<'_> {
 
 /// Tiles of `gemm` for 16-bit floats: their width, what they cost for each column in thousandths of the widest ones, and their
 /// parameters. Measured on an H200 at 4096 cubed; the narrow ones where C is one wave.
-const WIDTHS: [(usize, usize, Changes); 4] = [
+pub(super) const WIDTHS: [(usize, usize, Changes); 4] = [
     (256, 1000, &[]),
     (192, 1007, &[("BN", 192), ("SLABS", 1)]),
     (128, 1053, &[("BN", 128), ("STAGES", 6), ("GROUP", 4)]),
