@@ -13,6 +13,7 @@ mod control;
 mod convolution;
 mod elementwise;
 mod examples;
+mod experts;
 mod fences;
 mod gemm;
 mod grouped;
@@ -55,6 +56,7 @@ pub fn tested() -> Vec<Tested> {
 pub fn cases() -> Vec<Case> {
     let parts = [
         examples::cases(),
+        experts::cases(),
         types::cases(),
         control::cases(),
         convolution::cases(),

@@ -11,6 +11,7 @@ mod bench;
 mod block_scale;
 mod breadth;
 mod convolution;
+mod experts;
 mod lines;
 mod moves;
 mod norms;
@@ -108,6 +109,7 @@ fn entries() -> Vec<Entry> {
         block_scale::entries(),
         breadth::entries(),
         convolution::entries(),
+        experts::entries(),
         rows::entries(),
         sorting::entries(),
         products::entries(),

@@ -15,6 +15,8 @@ pub mod convolution;
 pub mod decode;
 #[cfg(feature = "elementwise")]
 pub mod elementwise;
+#[cfg(feature = "experts")]
+pub mod experts;
 pub mod kernels;
 #[cfg(feature = "memory")]
 pub mod memory;
@@ -49,6 +51,8 @@ pub use operations::attention;
 pub use operations::convolution;
 #[cfg(feature = "quantized")]
 pub use operations::matmul_quantized;
+#[cfg(feature = "experts")]
+pub use operations::mixture_of_experts;
 #[cfg(feature = "memory")]
 pub use operations::{argmax, column_sums, dot, exclusive_scan, inclusive_scan, max, sum};
 #[cfg(feature = "matmul")]
@@ -110,4 +114,18 @@ fn same(
     let expected = i64::try_from(expected).unwrap_or(i64::MAX);
     let error = BindError::Extent { argument, mode, found, expected, dim };
     Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into())
+}
+
+/// So many elements of what is kept; of new memory where that has fewer.
+#[cfg(any(feature = "experts", feature = "orders"))]
+fn kept<'a, T: Element>(
+    stream: &layout_cuda::Stream,
+    count: usize,
+    own: &'a mut Option<layout_cuda::Tensor<T, 1>>,
+) -> Result<layout_cuda::TensorViewMut<'a, T, 1>, layout_cuda::Error> {
+    let tensor = match own.take().filter(|own| own.len() >= count) {
+        Some(tensor) => tensor,
+        None => stream.zeros([count])?,
+    };
+    Ok(own.insert(tensor).view_mut())
 }

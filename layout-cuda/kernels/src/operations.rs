@@ -130,6 +130,41 @@ pub fn convolution<T: Element>(
     crate::convolution::Convolution::default().run(stream, x, filters, out)
 }
 
+/// A mixture of experts: `out[i]` is the sum of `w (silu(x[i] g) * (x[i] u)) d` over the `k` experts of token `i` with the largest
+/// logits, `w` their softmax, `[g u]` `gate_up[e]` of D x 2 H and `d` `down[e]` of H x D. Asynchronous.
+///
+/// Elements are `bf16` or `f16`; sums are float32, rounded once for each product. [`Mixture`](crate::experts::Mixture) has other scores, and
+/// takes a workspace of one's own.
+///
+/// # Errors
+/// As [`Mixture::run`](crate::experts::Mixture::run).
+///
+/// ```
+/// use layout_cuda::{Device, bf16};
+///
+/// let (device, of) = (Device::simulator(), |value: f32, len: usize| vec![bf16::from_f32(value); len]);
+/// let (x, logits) = (device.upload(&of(1.0, 3 * 8), [3, 8])?, device.upload(&[0.5f32; 3 * 4], [3, 4])?);
+/// let (gate_up, down) = (device.upload(&of(8.0, 4 * 8 * 16), [4, 8, 16])?, device.upload(&of(0.25, 4 * 8 * 8), [4, 8, 8])?);
+/// let mut out = device.zeros::<bf16, 2>([3, 8])?;
+/// layout_kernels::mixture_of_experts(&device.stream(), 2, &x, &logits, &gate_up, &down, &mut out)?;
+/// // silu(64) 64, eight times a quarter of it.
+/// assert!(out.download()?.iter().all(|sum| sum.to_f32() == 8192.0));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[cfg(feature = "experts")]
+pub fn mixture_of_experts<T: crate::Real, L: crate::Real>(
+    stream: &Stream,
+    k: usize,
+    x: &impl TensorArg<T, 2>,
+    logits: &impl TensorArg<L, 2>,
+    gate_up: &impl TensorArg<T, 3>,
+    down: &impl TensorArg<T, 3>,
+    out: &mut impl TensorArgMut<T, 2>,
+) -> Result<(), Error> {
+    use crate::experts::{Mixture, Workspace};
+    Mixture::new(k, gate_up, down).run(stream, &mut Workspace::default(), x, logits, out)
+}
+
 /// `o = softmax(q kᵀ / sqrt(D)) v` for each head. The modes of the tensors are batch, head, place, element; heads of Q are a multiple of
 /// those of K and V; in memory they may be in any order, the elements of a head contiguous. Asynchronous.
 ///

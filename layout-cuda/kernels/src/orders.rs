@@ -6,8 +6,8 @@
 
 use crate::kernels::orders as kernels;
 use crate::movement::permute;
-use crate::set;
 use crate::three::Three;
+use crate::{kept, set};
 use layout_cuda::{
     BindError, Element, Error, LaunchConfig, LaunchError, ParamValue, Stream, Tensor, TensorArg,
     TensorArgMut, TensorView, TensorViewMut, bf16, f16,
@@ -73,19 +73,6 @@ impl<T: Element> Default for Workspace<T> {
     fn default() -> Workspace<T> {
         Workspace { keys: [None, None], places: [None, None], counts: None, state: None }
     }
-}
-
-/// So many elements of what is kept; of new memory where that has fewer.
-fn kept<'a, T: Element>(
-    stream: &Stream,
-    count: usize,
-    own: &'a mut Option<Tensor<T, 1>>,
-) -> Result<TensorViewMut<'a, T, 1>, Error> {
-    let tensor = match own.take().filter(|own| own.len() >= count) {
-        Some(tensor) => tensor,
-        None => stream.zeros([count])?,
-    };
-    Ok(own.insert(tensor).view_mut())
 }
 
 /// The longest rows that a block sorts, and the most that [`top_k`] has without sorting the row.

@@ -32,6 +32,8 @@ mod doubles;
 mod edges;
 #[cfg(feature = "elementwise")]
 pub mod elementwise;
+#[cfg(feature = "experts")]
+pub mod experts;
 #[cfg(feature = "matmul")]
 mod few;
 #[cfg(feature = "matmul")]
@@ -149,6 +151,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &convolution::definitions(),
         #[cfg(feature = "elementwise")]
         &elementwise::definitions(),
+        #[cfg(feature = "experts")]
+        &experts::definitions(),
         #[cfg(feature = "memory")]
         &memory::definitions(),
         #[cfg(feature = "movement")]
