@@ -4,6 +4,7 @@ Run: python3 examples/bench/breadth.py [TEXT]; TEXT is a part of the names that 
 cold L2 cache; GB/s are of the bytes that `bench` counts. Beside it the copy of as many bytes.
 """
 
+import itertools
 import statistics
 import sys
 
@@ -147,6 +148,34 @@ def groups():
         yield (m, n, k), "block scales", "e4m3", by_blocks, 2 * m * n * k
 
 
+def mixture(x, logits, gate_up, down, k):
+    """A mixture of experts of sorted tokens, as models write it with grouped products."""
+    weights, experts = torch.softmax(logits, -1).topk(k)
+    weights = weights / weights.sum(-1, keepdim=True)
+    sorted_experts, order = experts.flatten().sort(stable=True)
+    each = torch.arange(logits.shape[1], device=x.device)
+    ends = torch.searchsorted(sorted_experts, each, right=True, out_int32=True)
+    gate, up = torch._grouped_mm(x[order // k], gate_up, offs=ends).chunk(2, -1)
+    rows = torch._grouped_mm(functional.silu(gate) * up, down, offs=ends)
+    back = torch.empty_like(rows)
+    back[order] = rows
+    return (back.view(*experts.shape, -1).float() * weights[..., None]).sum(1).to(x.dtype)
+
+
+def mixtures():
+    """Shapes, names, types, calls, and operations of `bench -- experts`."""
+    few, many = ((m, 4096, 14336, 8, 2) for m in (8192, 64, 1)), ((m, 2048, 768, 128, 8) for m in (16384, 64, 1))
+    compiled = torch.compile(mixture)
+    for m, d, h, count, k in (*few, *many):
+        x = torch.rand(m, d, device="cuda").sub(0.5).bfloat16()
+        logits = torch.rand(m, count, device="cuda").mul(8).sub(4)
+        gate_up = torch.rand(count, d, 2 * h, device="cuda").sub(0.5).bfloat16()
+        down = torch.rand(count, h, d, device="cuda").sub(0.5).bfloat16()
+        for name, call in (("experts", mixture), ("experts, compiled", compiled)):
+            arguments = (x, logits, gate_up, down, k)
+            yield (m, d, h, count, k), name, "bf16", lambda call=call, arguments=arguments: call(*arguments), 6 * m * k * d * h
+
+
 def convolutions():
     """Shapes, names, calls and operations of `bench -- convolution`; the fastest of cuDNN's algorithms."""
     torch.backends.cudnn.benchmark = True
@@ -194,7 +223,7 @@ def main():
             ms, shape = milliseconds(call), " x ".join(map(str, shape))
             print(f"{name:24} bf16 {shape:24} {ms:8.4f} ms {count / ms * 1e-9:8.1f} TFLOP/s", flush=True)
 
-    for shape, name, kind, call, flops in groups():
+    for shape, name, kind, call, flops in itertools.chain(groups(), mixtures()):
         if wanted in name:
             ms, shape = milliseconds(call), " x ".join(map(str, shape))
             print(f"{name:22} {kind:5} {shape:24} {ms:8.4f} {flops / ms * 1e-9:8.1f} TFLOP/s", flush=True)

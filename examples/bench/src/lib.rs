@@ -13,6 +13,7 @@ mod cpu;
 mod cublas;
 pub mod decode;
 pub mod epilogues;
+pub mod experts;
 pub mod gemm;
 pub mod grouped;
 pub mod jit;

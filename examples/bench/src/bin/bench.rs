@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use layout_bench::ledger::Ledger;
 use layout_bench::options::Common;
 use layout_bench::{
-    Result, attention, backward, bodies, breadth, convolution, decode, epilogues, gemm, grouped, jit, matmul,
-    memory, orders, peaks, strangers, trial,
+    Result, attention, backward, bodies, breadth, convolution, decode, epilogues, experts, gemm, grouped,
+    jit, matmul, memory, orders, peaks, strangers, trial,
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,6 +34,8 @@ enum Workload {
     Epilogues(epilogues::Options),
     /// Products of groups of rows, products with scales of blocks; by PyTorch with `breadth.py grouped`, `breadth.py block`
     Grouped,
+    /// A mixture of experts beside its products alone; by PyTorch with `breadth.py experts`
+    Experts,
     /// Bodies that attract one another, all pairs, beside the roof
     Bodies,
     #[command(flatten)]
@@ -80,6 +82,7 @@ fn run(command: &Command) -> Result<usize> {
         }
         Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
         Workload::Grouped => grouped::run(&mut ledger, &device, common)?,
+        Workload::Experts => experts::run(&mut ledger, &device, common)?,
         Workload::Bodies => bodies::run(&mut ledger, &device, common)?,
         Workload::Breadth => breadth::run(&mut ledger, &device, common)?,
         Workload::Convolution => convolution::run(&mut ledger, &device, common)?,
