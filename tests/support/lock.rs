@@ -53,7 +53,7 @@ struct Lock {
 }
 
 fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("nvrtc.lock")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../nvrtc.lock")
 }
 
 /// NVRTC's version and the size of its library, without the time of its installation.
