@@ -1,7 +1,7 @@
 //! Tests as a user writes them: kernels of the ladder against the definition of a product.
 
-use layout_cuda::testing::{self, Case, Sum};
-use layout_cuda::{ParamSet, ParamValue};
+use layout_cuda::testing::{self, Case, Count, Sum};
+use layout_cuda::{Options, ParamSet, ParamValue};
 use layout_examples::kernels::{block_tiled, naive, tiled, vector_add};
 
 /// `c[i, j] = sum over k of a[i, k] b[k, j]`
@@ -16,6 +16,33 @@ fn vectors() {
         let (a, b) = (case.input("a"), case.input("b"));
         case.expect("c", |[i]| a[[i]] + b[[i]]);
     });
+}
+
+#[test]
+fn counts_are_bounded() {
+    let bounded = |less: u64| {
+        testing::kernel(&vector_add::DEFINITION)
+            .at_most(Count::BankConflicts, |_| 0)
+            .at_most(Count::GlobalSectors, move |sizes| {
+                let n = sizes.get("N").unwrap_or(0) as u64;
+                (3 * n.div_ceil(8)).saturating_sub(less)
+            })
+            .run(|case| {
+                let (a, b) = (case.input("a"), case.input("b"));
+                case.expect("c", |[i]| a[[i]] + b[[i]]);
+            })
+    };
+    bounded(0).expect("three tensors are moved once");
+    let failure = bounded(1).expect_err("a sector less");
+    assert_eq!(failure.sizes.get("N"), Some(1));
+    let error = failure.error.as_deref().unwrap_or_default();
+    assert!(error.starts_with("3 sectors of global memory, at most 2 are allowed\n"), "{error}");
+    let lines = error.lines().skip(1);
+    assert!(lines.clone().count() >= 1 && lines.clone().all(|line| line.contains(".rs:")), "{error}");
+    let unbounded = testing::kernel(&vector_add::DEFINITION).at_most(Count::BankConflicts, |_| 0);
+    let options = Options { counters: false, ..Options::default() };
+    let failure = unbounded.options(options).run(|_| {}).expect_err("nothing is counted");
+    assert!(failure.to_string().contains("`Options::counters`"), "{failure}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 use super::case::{Case, Given};
+use super::count::exceeded;
 use super::failure::{Failure, WrongElement, WrongTensor};
 use super::number::{Number, Source, element, number, usual};
 use super::operand::Layout;
@@ -137,6 +138,11 @@ impl Trial<'_> {
             };
             reference(&mut case);
             shape.expected = Some(case.expected);
+        }
+        if let (false, Some(report)) = (skewed, &report)
+            && let Some(error) = exceeded(&self.test.bounds, &shape.sizes, report, self.test.definition.file)
+        {
+            return failed(error);
         }
         let mut failure = self.failure(shape.sizes.clone(), String::new());
         (failure.error, failure.device) = (None, place);

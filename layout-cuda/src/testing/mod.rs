@@ -64,6 +64,7 @@
 mod attempt;
 mod capacity;
 mod case;
+mod count;
 mod failure;
 mod number;
 mod operand;
@@ -73,6 +74,7 @@ mod sum;
 mod trial;
 
 pub use case::{Array, Case};
+pub use count::Count;
 pub use failure::{Failure, Passed, WrongElement, WrongTensor};
 pub use number::Number;
 pub use proptest;
@@ -106,6 +108,7 @@ pub fn kernel(definition: &'static Definition) -> Test<'static> {
         scratch: BTreeSet::new(),
         within: BTreeMap::new(),
         grid: None,
+        bounds: Vec::new(),
         cases: None,
         most: 1 << 17,
         devices,
@@ -126,6 +129,7 @@ pub struct Test<'a> {
     scratch: BTreeSet<String>,
     within: BTreeMap<String, f64>,
     grid: Option<Grid<'a>>,
+    bounds: Vec<count::Bound<'a>>,
     cases: Option<usize>,
     most: usize,
     devices: Vec<Device>,
@@ -168,6 +172,35 @@ impl<'a> Test<'a> {
     /// The grid, of a kernel whose attribute gives none.
     pub fn grid(mut self, grid: impl Fn(&Sizes) -> [u32; 3] + 'a) -> Test<'a> {
         self.grid = Some(Box::new(grid));
+        self
+    }
+
+    /// What each launch on the simulator may count at most, by the dimensions; of aligned tensors, since others take more sectors. A
+    /// launch that counts more fails, with the lines that count most. [`Options::counters`] has to be on.
+    ///
+    /// ```
+    /// use layout_cuda::testing::{self, Count};
+    /// use layout_cuda::tiled_kernel;
+    ///
+    /// /// The transpose of a tile; a column of 33 elements leaves each bank to one thread.
+    /// #[tiled_kernel(block = [32, 32], grid = [1])]
+    /// fn turned(x: &LayoutTensor<f32, RowMajor<32, 32>>, y: &mut LayoutTensor<f32, RowMajor<32, 32>>) {
+    ///     let mut held = shared::<f32>(layout([32, 32], [33, 1]));
+    ///     held[[thread_idx.y, thread_idx.x]] = x[[thread_idx.y, thread_idx.x]];
+    ///     barrier();
+    ///     y[[thread_idx.y, thread_idx.x]] = held[[thread_idx.x, thread_idx.y]];
+    /// }
+    ///
+    /// testing::kernel(&turned::DEFINITION)
+    ///     .at_most(Count::BankConflicts, |_| 0)
+    ///     .at_most(Count::GlobalSectors, |_| 2 * 32 * 32 * 4 / 32)
+    ///     .check(|case| {
+    ///         let x = case.input("x");
+    ///         case.expect("y", |[i, j]| x[[j, i]]);
+    ///     });
+    /// ```
+    pub fn at_most(mut self, count: Count, most: impl Fn(&Sizes) -> u64 + 'a) -> Test<'a> {
+        self.bounds.push((count, Box::new(most)));
         self
     }
 
@@ -239,6 +272,11 @@ impl<'a> Test<'a> {
         }
         if sets.is_empty() {
             sets = kernel.listed().map_err(|errors| self.failure(errors.to_string()))?;
+        }
+        let counts = self.options.counters && self.devices.iter().any(Device::is_simulator);
+        if !self.bounds.is_empty() && !counts {
+            let why = "`at_most` needs the simulator among the devices, and `Options::counters`";
+            return Err(self.failure(why.to_owned()));
         }
         let devices = self.devices.iter().map(Device::describe).collect();
         let mut passed = Passed { devices, ..Passed::default() };
