@@ -6,7 +6,8 @@
 //! ```
 //!
 //! For speed: the matrix units keep too few bits to add up all of `k`, so each 128 are promoted to float32 in the threads' registers;
-//! meanwhile the other consumer has the matrix units. The scales of a block are read while those of the block before are in use.
+//! meanwhile the other consumer has the matrix units. The scales of a block are loaded after the sums of the block before, and used after
+//! its own products, which hide their latency.
 //!
 //! Law: `C[i, j] = sum over blocks t of a_scales[i, t] b_scales[t, j / 128] (sum over k of block t of a[i, k] b[k, j])`, the inner sum with the
 //! bits that the matrix units keep, the outer one in float32 from the first block to the last, rounded once. The last block may be a part.
@@ -17,14 +18,13 @@ pub use products::gemm_blockwise;
 
 #[tiled_kernels(functions = product_ring)]
 mod products {
-    /// What a thread's two rows of a block of k are scaled by.
+    /// The scales of a thread's two rows, of B, in a block of k.
     fn scales_of(
         a_scales: impl Tensor<Elem = f32>,
         b_scales: impl Tensor<Elem = f32>,
         (row, col, block): (usize, usize, usize),
-    ) -> (f32, f32) {
-        let of_b = b_scales[[block, col / 128]];
-        (a_scales[[row, block]] * of_b, a_scales[[row + 8, block]] * of_b)
+    ) -> (f32, f32, f32) {
+        (a_scales[[row, block]], a_scales[[row + 8, block]], b_scales[[block, col / 128]])
     }
 
     /// A consumer's sums of a tile.
@@ -44,14 +44,14 @@ mod products {
             full.at(stage).wait(next.phase());
             wgmma(&mut part, &a_smem.slice(stage).slice(consumer), &b_smem.slice(stage), false);
             wgmma_commit_group();
-            let (upper, lower) = scales;
-            scales = scales_of(&a_scales, &b_scales, (own, col, block + 1));
             wgmma_wait_group(0);
             release(empty, next, leads);
+            let (upper, lower) = (scales.0 * scales.2, scales.1 * scales.2);
             for i in unroll(0..BN / 4) {
                 acc[[0, i]] = part[[0, i]].mul_add(upper, acc[[0, i]]);
                 acc[[1, i]] = part[[1, i]].mul_add(lower, acc[[1, i]]);
             }
+            scales = scales_of(&a_scales, &b_scales, (own, col, block + 1));
         }
     }
 
