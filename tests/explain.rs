@@ -8,7 +8,7 @@ use layout_compiler::{
 use layout_cuda::Definition;
 use layout_kernels::kernels::{mesh, of_attention};
 use layout_tests::kernels::{definitions, is_shipped};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const USUAL: Promises = Promises::USUAL;
 
@@ -254,6 +254,57 @@ fn planted_degradations_are_explained_and_refused_in_the_same_words() {
                 explained(&text.replacen("grid =", &format!("deny({other}), grid ="), 1), USUAL);
             }
         }
+    }
+}
+
+/// Where a thread's own vectors of more than four elements may begin at any element, they are whole, and what that costs is a remark that
+/// `deny` refuses.
+#[test]
+fn unaligned_vectors_are_whole() {
+    let rows = [
+        ("u8", 4, [1, 1]),
+        ("u8", 8, [8, 8]),
+        ("u8", 16, [16, 16]),
+        ("bf16", 2, [2, 2]),
+        ("bf16", 4, [2, 2]),
+        ("bf16", 8, [16, 16]),
+        ("f32", 2, [4, 4]),
+        ("f32", 4, [4, 4]),
+        ("f64", 2, [8, 8]),
+    ];
+    let widths = BTreeMap::from([("u8", 1), ("bf16", 2), ("f32", 4), ("f64", 8)]);
+    for (elem, vector, bytes) in rows {
+        let text = |entries: &str| {
+            format!(
+                "#[tiled_kernel(block = [32], grid = [N.div_ceil(32 * {vector}), M]{entries})]
+fn copied<const M: usize, const N: usize>(
+    x: &LayoutTensor<{elem}, RowMajor<M, N>>, y: &mut LayoutTensor<{elem}, RowMajor<M, N>>,
+) {{
+    let first = (block_idx.x * 32 + thread_idx.x) * {vector};
+    let own = x.slice(block_idx.y).window([{vector}], [first]).vectorize([{vector}]).to_local();
+    y.slice(block_idx.y).window([{vector}], [first]).vectorize([{vector}]).copy_from(&own.vectorize([{vector}]));
+}}"
+            )
+        };
+        let widest = |writes: bool| {
+            let explanation = explained(&text(""), USUAL);
+            let own = explanation.accesses.iter().filter(|access| access.writes == writes);
+            own.max_by_key(|access| access.bytes).cloned().unwrap_or_else(|| panic!("{explanation}"))
+        };
+        for (writes, bytes) in [false, true].into_iter().zip(bytes) {
+            let access = widest(writes);
+            assert_eq!(access.bytes, bytes, "{elem} by {vector}, {writes}");
+            let lost = access.degraded.iter().find(|lost| lost.what == RemarkKind::Narrowed).expect(elem);
+            let whole = bytes > widths[elem];
+            assert_eq!(lost.reason.contains("at any address"), whole, "{}", lost.reason);
+            assert_eq!(
+                lost.help,
+                format!("promise it: `require(N % {vector} == 0)`, or `variant_if(N % {vector} == 0)`")
+            );
+        }
+        let errors = refused(&text(", deny(narrowed)"), USUAL);
+        assert!(errors.to_string().contains("is narrowed: "), "{errors}");
+        explained(&text(&format!(", deny(narrowed), require(N % {vector} == 0)")), USUAL);
     }
 }
 

@@ -30,8 +30,11 @@ impl<T> Allocation<T> {
     /// - The memory is set before it is read as values of `T`.
     /// - So many elements have a number of bytes.
     pub(crate) unsafe fn new(stream: &Arc<CudaStream>, len: usize) -> Result<Allocation<T>, DriverError> {
+        let bytes = len.max(1) * size_of::<T>();
+        // An unaligned vector is loaded by the aligned ones that hold it, of 16 bytes at most.
+        let bytes = bytes.checked_next_multiple_of(16).unwrap_or(bytes);
         // SAFETY: as the caller promises.
-        let mut bytes = check("cuMemAllocAsync", unsafe { stream.alloc::<u8>(len.max(1) * size_of::<T>()) })?;
+        let mut bytes = check("cuMemAllocAsync", unsafe { stream.alloc::<u8>(bytes) })?;
         let order = Arc::new(Order::new(&mut bytes));
         Ok(Allocation { bytes: ManuallyDrop::new(bytes), len, order, of: PhantomData })
     }

@@ -2,6 +2,7 @@
 
 use crate::support::case::{Case, Outcome, Run, around, around_tile};
 use crate::support::data::{Operand, floats, untouched};
+use layout_compiler::Elem;
 use layout_cuda::{Element, Error, ParamValue, bf16, tiled_kernel};
 
 /// Rows that are further apart than they are long.
@@ -26,6 +27,17 @@ pub fn copy_rows<const M: usize, const N: usize>(
     let from = a.tile([4, 32], [block_idx.y, block_idx.x]).tile([1, 4], [thread_idx.y, thread_idx.x]);
     let to = b.tile([4, 32], [block_idx.y, block_idx.x]).tile([1, 4], [thread_idx.y, thread_idx.x]);
     to.vectorize([1, 4]).copy_from(&from.vectorize([1, 4]));
+}
+
+/// Rows of any length by vectors, which so begin at any element: through registers, a vector a thread.
+#[tiled_kernel(T = [u8, bf16], V = [8, 16], block = [16], grid = [N.div_ceil(16 * V), M])]
+pub fn copy_unaligned<T, const M: usize, const N: usize>(
+    a: &LayoutTensor<T, RowMajor<M, N>>,
+    b: &mut LayoutTensor<T, RowMajor<M, N>>,
+) {
+    let first = (block_idx.x * 16 + thread_idx.x) * V;
+    let own = a.slice(block_idx.y).window([V], [first]).vectorize([V]).to_local();
+    b.slice(block_idx.y).window([V], [first]).vectorize([V]).copy_from(&own.vectorize([V]));
 }
 
 /// The last two modes change places; the destination is one row.
@@ -174,6 +186,14 @@ fn turned(values: &[f32], [m, n]: [usize; 2]) -> Vec<f32> {
     (0..m * n).map(|at| values[at % m * n + at / m]).collect()
 }
 
+fn unaligned<T: Element + PartialEq>(run: &Run<'_>, value: fn(usize) -> T) -> Result<Outcome, Error> {
+    let [m, n, ..] = run.size;
+    let values: Vec<T> = (0..m * n).map(value).collect();
+    let (a, mut b) = (run.tensor(&values, [m, n])?, run.output::<T, 2>([m, n])?);
+    copy_unaligned::launch_with(run.config(), &run.stream(), &a.view()?, &mut b.view_mut()?)?;
+    Ok(Outcome::exact(b.read()?, values))
+}
+
 /// The cases of this file.
 pub fn cases() -> Vec<Case> {
     vec![
@@ -198,6 +218,12 @@ pub fn cases() -> Vec<Case> {
             copy_rows::launch_with(run.config(), &run.stream(), &a.view()?, &mut b.view_mut()?)?;
             Ok(aligned.and(Outcome::exact(b.read()?, values)))
         }),
+        Case::new(&copy_unaligned::DEFINITION, around_tile([2, 128, 1]), |run| unaligned(run, |i| i as u8))
+            .of(Elem::U8),
+        Case::new(&copy_unaligned::DEFINITION, around_tile([2, 128, 1]), |run| {
+            unaligned(run, |i| bf16::from_bits((i % 30000) as u16))
+        })
+        .of(Elem::Bf16),
         Case::new(&heads_first::DEFINITION, around_tile([4, 4, 4]), |run| {
             let [l, m, n] = run.size;
             let values = floats(l * m * n, 10);

@@ -314,6 +314,8 @@ pub(crate) struct Site {
     pub direct: bool,
     /// The alignment of the place's first element.
     pub align: u32,
+    /// The alignment of a lane's vector: its bytes, of an unaligned one an element's.
+    pub vector_align: u32,
     /// The line in the kernel's Rust file.
     pub line: u32,
 }

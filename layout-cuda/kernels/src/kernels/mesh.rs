@@ -5,7 +5,7 @@ use layout_cuda::tiled_kernel;
 /// `sum += x`, 16 bytes a thread.
 #[tiled_kernel(
     T = [f32, bf16], THREADS = 256,
-    block = [THREADS], grid = [N.div_ceil(THREADS * 16 / size_of::<T>())],
+    block = [THREADS], grid = [N.div_ceil(THREADS * 16 / size_of::<T>())], deny(narrowed),
 )]
 pub fn add_onto<T, const N: usize>(x: &LayoutTensor<T, RowMajor<N>>, sum: &mut LayoutTensor<T, RowMajor<N>>) {
     let v = 16 / size_of::<T>();
@@ -22,7 +22,7 @@ pub fn add_onto<T, const N: usize>(x: &LayoutTensor<T, RowMajor<N>>, sum: &mut L
 /// `x = max(x, 0)`, 16 bytes a thread. A NaN stays one, which `max` would make 0.
 #[tiled_kernel(
     T = [f32, bf16], THREADS = 256,
-    block = [THREADS], grid = [N.div_ceil(THREADS * 16 / size_of::<T>())],
+    block = [THREADS], grid = [N.div_ceil(THREADS * 16 / size_of::<T>())], deny(narrowed),
 )]
 pub fn rectify<T, const N: usize>(x: &mut LayoutTensor<T, RowMajor<N>>) {
     let v = 16 / size_of::<T>();

@@ -96,7 +96,7 @@ impl Machine<'_> {
 
     /// Reports lanes whose vector is misaligned.
     fn aligned(&mut self, warp: &Warp, site: &Site, number: u32, open: u32, index: &[i64; LANES]) {
-        let bytes = i64::from(site.width * site.bytes);
+        let bytes = i64::from(site.vector_align);
         let base = match site.target {
             Target::Shared(offset) => i64::from(offset),
             Target::Global(_) | Target::Local { .. } | Target::None => 0,

@@ -115,6 +115,7 @@ impl Compiler<'_> {
             pointer: None,
             index: index.clone(),
             width: 1,
+            unaligned: false,
             mask: Vec::new(),
             pad: Pad::Constant(Constant::zero(
                 self.tables.places.get(place.0 as usize).map_or(Elem::U8, |place| place.elem),

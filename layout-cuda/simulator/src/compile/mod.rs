@@ -345,10 +345,12 @@ impl Compiler<'_> {
                 pad: 0,
                 direct: false,
                 align: 1,
+                vector_align: 1,
                 line: self.line,
             },
             Some(access) => {
                 let place = self.place(access.place)?;
+                let width = access.width.clamp(1, 16);
                 let (mut rank, mut cells) = (None, 1);
                 let (len, target) = match place.space {
                     Space::Global(number) => match self.arguments.get(number as usize) {
@@ -384,7 +386,7 @@ impl Compiler<'_> {
                     place: access.place.0,
                     elem: place.elem,
                     bytes: place.elem.bytes(),
-                    width: access.width.clamp(1, 16),
+                    width,
                     target,
                     rank,
                     len,
@@ -392,6 +394,7 @@ impl Compiler<'_> {
                     pad: self.pad(access.pad)?,
                     direct: access.direct,
                     align: place.align.max(1),
+                    vector_align: place.elem.bytes() * if access.unaligned { 1 } else { width },
                     line: self.position(access.origin),
                 }
             }

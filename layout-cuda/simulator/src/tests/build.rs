@@ -166,6 +166,7 @@ impl Build {
             pointer: None,
             index: index.clone(),
             width: 1,
+            unaligned: false,
             mask: mask.to_vec(),
             pad: Pad::Constant(Constant::zero(self.tables.place(place).elem)),
             direct: false,

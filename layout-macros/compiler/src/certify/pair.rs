@@ -49,11 +49,11 @@ pub(super) struct Placed<'s, 'a> {
 
 fn differences(
     (a, b): (&[Index], &[Index]),
-    (width, other): (i64, i64),
+    (width, other, aligned): (i64, i64, bool),
     contiguous: usize,
 ) -> Option<Vec<Equation>> {
-    // Vectors are at multiples of their widths: two of one width meet at their first elements.
-    let gap = match width == other {
+    // Aligned vectors are at multiples of their widths: two of one width meet at their first elements.
+    let gap = match width == other && (aligned || width == 1) {
         true => Range::of(0),
         false => Range::new(1 - i128::from(width), i128::from(other) - 1),
     };
@@ -90,7 +90,8 @@ impl Pair {
         differing.extend(others);
         let mut facts = Facts::default();
         facts_a.iter().chain(&facts_b).for_each(|fact| facts.add(fact.clone()));
-        let widths = (a.width, b.width);
+        let aligned = [a, b].iter().all(|one| !one.site.access.unaligned);
+        let widths = (a.width, b.width, aligned);
         // Of two allocations at one place only their branches are compared.
         let one_place = a.site.access.place == b.site.access.place;
         let equations =

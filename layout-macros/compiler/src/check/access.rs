@@ -94,6 +94,7 @@ impl Lower {
             pointer: view.pointer.as_ref().map(|(var, _)| *var),
             index,
             width: 1,
+            unaligned: false,
             mask,
             pad: view.pad.unwrap_or(Pad::Constant(Constant::zero(place.elem))),
             direct: false,

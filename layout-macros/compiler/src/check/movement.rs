@@ -168,7 +168,9 @@ impl Lower {
             this.own_pieces(sides, [&own[0], &own[1]], asynchronous, origin, &mut plain)
         })?;
         let gains = self.loops > 0 || fewer.saturating_mul(2) <= pieces;
-        if !gains || asks(&plain) {
+        // One vector with a test of its own serves the vectors of an edge tile as well.
+        let own_test = matches!(&masked[..], [Statement { kind: StatementKind::If(_, _, rest), .. }] if !rest.is_empty());
+        if !gains || asks(&plain) || (fewer == 1 && own_test) {
             out.extend(masked);
             return Ok(());
         }
@@ -311,33 +313,51 @@ impl Lower {
         origin: Origin,
         out: &mut Out,
     ) -> Result<i64, Failed> {
-        let (steps, narrowed) = self.pieces(destination, source, origin)?;
-        if let Some((wanted, Reason::Edge { .. })) = narrowed
+        let aligned = self.pieces(destination, source, Begins::Aligned, origin)?;
+        let lost = |narrowed: &Narrowed, guards: &[Comparison]| {
+            losses.clone().map(|mut loss| {
+                loss.narrowed = loss.narrowed.or(narrowed.clone());
+                loss.guards.extend_from_slice(guards);
+                loss
+            })
+        };
+        let mut begins = Begins::Aligned;
+        let mut best = aligned.clone();
+        if !asynchronous
+            && let Some((wanted, Reason::Start { .. } | Reason::Alignment { .. })) = aligned.narrowed
+        {
+            let anywhere = self.pieces(destination, source, Begins::Anywhere, origin)?;
+            let edge = matches!(anywhere.narrowed, Some((_, Reason::Edge { .. })));
+            if edge || anywhere.pays(wanted, &aligned) {
+                (begins, best) = (Begins::Anywhere, anywhere);
+            }
+        }
+        if let Some((wanted, Reason::Edge { .. })) = best.narrowed
             && !asynchronous
             && !self.cut
             && let Some(inside) = self.vectors_inside([destination, source], origin)?
         {
-            let (wide, cut) = self.knowing(&inside, |this| this.pieces(destination, source, origin))?;
-            if cut.is_none() && wide.iter().product::<i64>() == i64::from(wanted) {
-                let under = losses.clone().map(|mut loss| {
-                    loss.guards.extend(inside.clone());
-                    loss
-                });
-                let (mut whole, mut parts) = (Vec::new(), Vec::new());
+            let whole = self.knowing(&inside, |this| this.pieces(destination, source, begins, origin))?;
+            let pays = begins == Begins::Aligned || whole.pays(wanted, &aligned);
+            if whole.narrowed.is_none() && whole.width() == i64::from(wanted) && pays {
+                let misaligned = aligned.narrowed.clone().filter(|_| begins == Begins::Anywhere);
+                let (under, apart) = (lost(&misaligned, &inside), lost(&misaligned, &[]));
+                let (mut first, mut rest) = (Vec::new(), Vec::new());
                 self.knowing(&inside, |this| {
-                    this.in_pieces(destination, source, asynchronous, (&wide, &under), origin, &mut whole)
+                    this.in_pieces(destination, source, asynchronous, (&whole, &under), origin, &mut first)
                 })?;
+                let sides = (destination, source);
                 let count =
-                    self.in_pieces(destination, source, asynchronous, (&steps, losses), origin, &mut parts)?;
-                Lower::branch(&inside, whole, parts, origin, out);
+                    self.in_pieces(sides.0, sides.1, asynchronous, (&aligned, &apart), origin, &mut rest)?;
+                Lower::branch(&inside, first, rest, origin, out);
                 return Ok(count);
             }
         }
-        let losses = losses.clone().map(|mut loss| {
-            loss.narrowed = loss.narrowed.or(narrowed.clone());
-            loss
-        });
-        self.in_pieces(destination, source, asynchronous, (&steps, &losses), origin, out)
+        if best.narrowed.is_some() {
+            best = aligned.clone();
+        }
+        let losses = lost(&aligned.narrowed, &[]);
+        self.in_pieces(destination, source, asynchronous, (&best, &losses), origin, out)
     }
 
     /// The conditions, beyond the known facts, under which every element of both sides' vectors exists; `None` where they
@@ -383,12 +403,12 @@ impl Lower {
         (destination, to): (&View, &[Index]),
         (source, from): (&View, &[Index]),
         asynchronous: bool,
-        (steps, losses): (&[i64], &[MissedOptimization; 2]),
+        (pieces, losses): (&Pieces, &[MissedOptimization; 2]),
         origin: Origin,
         out: &mut Out,
     ) -> Result<i64, Failed> {
         let lanes: Vec<i64> = destination.modes.iter().map(|mode| mode.lanes).collect();
-        let (total, width) = (lanes.iter().product::<i64>(), steps.iter().product::<i64>());
+        let (total, width) = (lanes.iter().product::<i64>(), pieces.width());
         let mut lane = vec![0i64; lanes.len()];
         let count = total / width.max(1);
         for _ in 0..count {
@@ -397,10 +417,11 @@ impl Lower {
             let mut read = self.access(source, from, &source_lane, origin)?;
             write.width = width as u32;
             read.width = width as u32;
+            [write.unaligned, read.unaligned] = pieces.unaligned;
             [write.loss, read.loss] = losses.clone();
             self.piece(write, read, asynchronous, origin, out);
             for at in 0..lane.len() {
-                lane[at] += steps[at];
+                lane[at] += pieces.steps[at];
                 if lane[at] < lanes[at] {
                     break;
                 }
@@ -474,9 +495,14 @@ impl Lower {
         &mut self,
         (destination, to): (&View, &[Index]),
         (source, from): (&View, &[Index]),
+        begins: Begins,
         origin: Origin,
-    ) -> Result<(Vec<i64>, Narrowed), Failed> {
-        let one = vec![1; destination.rank()];
+    ) -> Result<Pieces, Failed> {
+        let single = |narrowed: Narrowed| Pieces {
+            steps: vec![1; destination.rank()],
+            unaligned: [false; 2],
+            narrowed,
+        };
         let (written, read) =
             (self.tables.place(destination.place).clone(), self.tables.place(source.place).clone());
         let most = 16 / i64::from(written.elem.bytes().max(read.elem.bytes()));
@@ -487,13 +513,13 @@ impl Lower {
         };
         let wanted = power_of_two(lanes).min(most);
         if wanted == 1 {
-            return Ok((one, None));
+            return Ok(single(None));
         }
         let lost = |reason: Reason| Some((wanted as u32, reason));
         if written.elem != read.elem {
             let free = written.space == Space::Local && read.space == Space::Local;
             let reason = lost(Reason::Converts(read.elem, written.elem)).filter(|_| !free);
-            return Ok((one, reason));
+            return Ok(single(reason));
         }
         let mut first = None;
         let mut width = wanted;
@@ -512,15 +538,22 @@ impl Lower {
                     let own: Vec<(usize, i64)> = parts.iter().map(|(to, _, count)| (*to, *count)).collect();
                     let other: Vec<(usize, i64)> =
                         parts.iter().map(|(_, from, count)| (*from, *count)).collect();
-                    let reason = match self.whole(destination, to, &own, origin)? {
-                        None => self.whole(source, from, &other, origin)?,
+                    let reason = match self.whole(destination, to, &own, begins, origin)? {
+                        None => self.whole(source, from, &other, begins, origin)?,
                         reason => reason,
                     };
                     match reason {
                         None => {
-                            let mut steps = one;
-                            own.iter().for_each(|(mode, count)| steps[*mode] = *count);
-                            return Ok((steps, first));
+                            let mut pieces = single(first);
+                            own.iter().for_each(|(mode, count)| pieces.steps[*mode] = *count);
+                            if begins == Begins::Anywhere {
+                                let aligned = Begins::Aligned;
+                                pieces.unaligned = [
+                                    self.whole(destination, to, &own, aligned, origin)?.is_some(),
+                                    self.whole(source, from, &other, aligned, origin)?.is_some(),
+                                ];
+                            }
+                            return Ok(pieces);
                         }
                         Some(reason) => first = first.or(lost(reason)),
                     }
@@ -528,7 +561,7 @@ impl Lower {
             }
             width /= 2;
         }
-        Ok((one, first))
+        Ok(single(first))
     }
 
     /// The modes along which the lanes of both sides follow one another in memory, the fastest first: each one's number on
@@ -568,12 +601,15 @@ impl Lower {
         view: &View,
         at: &[Index],
         parts: &[(usize, i64)],
+        begins: Begins,
         origin: Origin,
     ) -> Result<Option<Reason>, Failed> {
         let (id, place) = (view.place, self.tables.place(view.place));
         let width: i64 = parts.iter().map(|(_, count)| count).product();
         let wanted = (i64::from(place.elem.bytes()) * width) as u32;
-        if place.align < wanted {
+        let global = matches!(place.space, Space::Global(_)) && view.hint.is_none();
+        let anywhere = begins == Begins::Anywhere && global;
+        if !anywhere && place.align < wanted {
             return Ok(Some(Reason::Alignment { place: id, known: place.align, wanted }));
         }
         if let Some(swizzle) = view.swizzle
@@ -587,13 +623,14 @@ impl Lower {
         let base = view.pointer.as_ref().map_or(Index::constant(0), |(_, index)| index.clone());
         let full = base.add(&offset);
         let full = self.index(origin, full)?;
-        if !self.divides(&full, width) {
+        if !anywhere && !self.divides(&full, width) {
             return Ok(Some(Reason::Start { place: id, index: full, by: width }));
         }
         // Strides to the other lanes of the vector keep the alignment too, being lanes of the same mode.
         let taken = |mode: usize| parts.iter().find(|(known, _)| *known == mode).map(|(_, count)| *count);
         for (mode, own) in view.modes.iter().enumerate() {
-            if own.lanes > 1 && taken(mode).is_none() && !self.divides(&own.lane_stride, width) {
+            let first = own.lanes > 1 && taken(mode).is_none();
+            if first && !anywhere && !self.divides(&own.lane_stride, width) {
                 return Ok(Some(Reason::Start { place: id, index: own.lane_stride.clone(), by: width }));
             }
         }
@@ -682,6 +719,38 @@ impl Lower {
             out.push(Statement { kind: StatementKind::Store(target, sum), origin });
             Ok(())
         })
+    }
+}
+
+/// Where the vectors of a copy begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// At multiples of their width.
+    Aligned,
+    /// In global memory at any element.
+    Anywhere,
+}
+
+/// How a vector is moved.
+#[derive(Clone)]
+struct Pieces {
+    /// The elements along each mode that move at once.
+    steps: Vec<i64>,
+    /// Whether the destination's pieces, the source's may begin at any element.
+    unaligned: [bool; 2],
+    /// Why they are fewer than could be.
+    narrowed: Narrowed,
+}
+
+impl Pieces {
+    fn width(&self) -> i64 {
+        self.steps.iter().product()
+    }
+
+    /// Whether whole vectors that begin anywhere are quicker than aligned pieces. Each is two accesses with shifts between them, whose
+    /// registers four floats do not make up for: `dot_of_parts` had spills.
+    fn pays(&self, wanted: u32, aligned: &Pieces) -> bool {
+        self.narrowed.is_none() && i64::from(wanted) > 4 * aligned.width()
     }
 }
 

@@ -5,7 +5,7 @@
 //! number of elements that move at once, may change. A barrier separates the copy from its readers in any case.
 
 use super::lower::{Failed, Lower};
-use super::movement::{power_of_two, unit};
+use super::movement::{Begins, power_of_two, unit};
 use crate::index::{Index, IndexOverflow};
 use crate::origin::Origin;
 use crate::program::{Reason, Space};
@@ -125,7 +125,7 @@ impl Lower {
                     extent => self.counter("i", extent, origin).1,
                 });
             }
-            if let Some(reason) = self.whole(view, &anywhere, &[(mode, width)], origin)? {
+            if let Some(reason) = self.whole(view, &anywhere, &[(mode, width)], Begins::Aligned, origin)? {
                 return Ok(Some(reason));
             }
         }

@@ -21,6 +21,7 @@ macro_rules! file {
 static FUNCTIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let files = [
         file!("address"),
+        file!("unaligned"),
         file!("copy_async"),
         file!("barrier"),
         file!("mbarrier"),

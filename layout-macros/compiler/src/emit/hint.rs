@@ -66,6 +66,7 @@ impl Emitter<'_> {
         let from = self.address_of(source, vector, "const ");
         let from = match source.hint {
             Some(hint) => self.hinted_load(from, source, hint),
+            None if source.unaligned => self.unaligned_load(source, vector.unwrap_or(types::scalar(elem))),
             None if vector.is_some() => Expression::prefix("*", from),
             None => self.element(source),
         };
@@ -74,9 +75,19 @@ impl Emitter<'_> {
                 let to = self.address_of(destination, vector, "");
                 self.hinted_store(to, from, hint);
             }
+            (None, Some(_)) if destination.unaligned => {
+                let to = self.address(destination);
+                self.wrapper("store_unaligned", "", &[to, from]);
+            }
             (None, Some(kind)) => self.set(&format!("{} =", self.stored_vector(destination, kind)), &from),
             (None, None) => self.set(&format!("{} =", self.element(destination)), &from),
         }
+    }
+
+    /// `load_unaligned<uint4>(address)`
+    fn unaligned_load(&mut self, access: &Access, kind: &str) -> Expression {
+        self.device.call("load_unaligned(");
+        Expression::call(format!("load_unaligned<{kind}>"), vec![self.address(access)])
     }
 
     /// The address of an access, as one of vectors where there is a type of vectors.

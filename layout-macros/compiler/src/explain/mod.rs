@@ -168,7 +168,7 @@ pub fn explain(checked: &Checked) -> Explanation {
         let origin = access.origin;
         let position = checked.tables().positions.get(origin.0 as usize).copied().unwrap_or_default();
         let tensor = place.name.clone();
-        let degraded = degraded(&words, access, shared);
+        let degraded = degraded(&words, access, shared, writes);
         let one = Explained { position, tensor, shared, writes, means, bytes, degraded, origin };
         if !accesses.iter().any(|known| known.like(&one)) {
             accesses.push(one);
@@ -182,15 +182,19 @@ pub fn explain(checked: &Checked) -> Explanation {
 }
 
 /// What an access lost. A condition on shared memory is not counted as a mask: it comes from the kernel's own shape.
-fn degraded(words: &Words<'_>, access: &Access, shared: bool) -> Vec<Remark> {
+fn degraded(words: &Words<'_>, access: &Access, shared: bool, writes: bool) -> Vec<Remark> {
     let MissedOptimization { narrowed, synchronous, guards, once } = &access.loss;
     let mut out = Vec::new();
     let elem = words.elem(access).bytes();
     let got = access.width * elem;
-    let narrowed = narrowed.as_ref().filter(|(wanted, _)| *wanted > access.width);
+    let narrowed = narrowed.as_ref().filter(|(wanted, _)| *wanted > access.width || access.unaligned);
     if let Some((wanted, reason)) = narrowed {
         let (reason, help) = words.reason(reason);
-        let reason = format!("{got} {} at once where {} could: {reason}", moves(got), wanted * elem);
+        let reason = match (access.unaligned, writes) {
+            (false, _) => format!("{got} {} at once where {} could: {reason}", moves(got), wanted * elem),
+            (true, false) => format!("{got} bytes at any address take two loads where one could: {reason}"),
+            (true, true) => format!("{got} bytes at any address are stored by words: {reason}"),
+        };
         out.push(Remark { what: RemarkKind::Narrowed, reason, help });
     }
     if let Some(reason) = synchronous {

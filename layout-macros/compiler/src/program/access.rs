@@ -12,11 +12,14 @@ pub struct Access {
     pub place: PlaceId,
     /// The pointer variable that `index` counts from; the place's first element without one.
     pub pointer: Option<VarId>,
-    /// The (first) element. A multiple of `width`, together with the pointer's.
+    /// The (first) element. A multiple of `width`, together with the pointer's, unless the access is unaligned.
     pub index: Index,
     /// Elements moved at once: 1, or a power of two of at most 16 bytes; above 1 only in an `Operation`. Of a fragment
     /// its elements, however many bytes.
     pub width: u32,
+    /// Whether a vector of global memory may begin at any element: it is loaded by the one or two aligned vectors that hold it,
+    /// and stored by words.
+    pub unaligned: bool,
     /// Where it does not hold, a load gives `pad` and a store does nothing.
     pub mask: Mask,
     /// What a masked load gives.

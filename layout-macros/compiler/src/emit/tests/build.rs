@@ -184,6 +184,7 @@ impl Build {
             pointer: None,
             index: index.clone(),
             width: 1,
+            unaligned: false,
             mask: Vec::new(),
             pad: Pad::Constant(Constant::zero(self.tables.place(place).elem)),
             direct: false,
