@@ -21,6 +21,7 @@
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`], [`sync_warp`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Atomic::atomic_add`], `atomic_max`, `atomic_min`, `atomic_and`, `atomic_or`, `atomic_xor` |
 //! | TMA, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`tma_add`], [`bulk_commit_group`], [`fence_async_proxy`], [`fence_async_proxy_global`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`elect_one`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`store_async`], [`grid_dependency_wait`], [`launch_dependents`] |
+//! | tensor memory | [`tensor_memory`], [`tcgen05_mma`], [`tcgen05_commit`], [`tcgen05_load`], [`tcgen05_store`], [`tcgen05_wait_load`], [`tcgen05_wait_store`], [`tcgen05_fence_before_thread_sync`], [`tcgen05_fence_after_thread_sync`] |
 //! | flags between blocks | [`Atomic::load_acquire`], [`Atomic::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Atomic::block_scope`], `system_scope` |
 //! | hints to the caches | [`Hinted::evict_first`], `evict_last`, `no_allocate`, `prefetch` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d`; with block scales `load_a_scales`, `load_b_scales`, [`TensorCore::mma_scaled`] |
@@ -64,6 +65,7 @@ pub mod numbers {}
 mod order;
 mod small_float;
 mod sum;
+mod tcgen05;
 mod tensor;
 mod threads;
 mod view;
@@ -85,6 +87,7 @@ pub use small_float::{bf16, e4m3, e5m2, f16};
 #[doc(no_inline)]
 pub use std::f32::consts;
 pub use sum::{add_compensated, group_max, group_sum};
+pub use tcgen05::*;
 pub use tensor::Tensor;
 pub use threads::*;
 pub use tma::*;

@@ -73,6 +73,34 @@ pub(crate) struct WgmmaOperands {
     pub accumulate: u32,
 }
 
+/// `tcgen05.mma`
+#[derive(Clone, Debug)]
+pub(crate) struct TensorProductOperands {
+    pub m: u32,
+    pub n: u32,
+    pub elem: Elem,
+    /// The address in tensor memory.
+    pub address: Sum,
+    pub site: u32,
+    pub a: MatrixOperand,
+    pub b: MatrixOperand,
+    /// A mask register: the lanes that add to tensor memory.
+    pub accumulate: u32,
+}
+
+/// `tcgen05.ld`, `tcgen05.st`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TensorMoveOperands {
+    pub stores: bool,
+    /// The address in tensor memory.
+    pub address: Sum,
+    /// The first register, and the slot that tracks its initialisation.
+    pub register: u32,
+    pub slot: u32,
+    pub columns: u32,
+    pub site: u32,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum AsyncOp {
     /// `mbarrier.init`
@@ -110,6 +138,20 @@ pub(crate) enum AsyncOp {
     RemoteStore { src: u32, floats: bool, address: Sum, site: u32, barrier: BarrierOperand },
     /// `wgmma.mma_async`
     Product(Box<WgmmaOperands>),
+    /// `tcgen05.mma`
+    TensorProduct(Box<TensorProductOperands>),
+    /// `tcgen05.ld`, `tcgen05.st`
+    TensorMove(TensorMoveOperands),
+    /// `tcgen05.alloc`: the address is stored at the site by way of a register.
+    TensorAllocate { src: u32, site: u32 },
+    /// `tcgen05.dealloc`
+    TensorFree { site: u32 },
+    /// `tcgen05.commit`
+    TensorCommit { barrier: BarrierOperand },
+    /// `tcgen05.fence::before_thread_sync`, `tcgen05.fence::after_thread_sync`
+    TensorFence { after: bool, site: u32 },
+    /// `tcgen05.wait::ld`, `tcgen05.wait::st`
+    TensorWait { stores: bool, site: u32 },
     /// `stmatrix` of four 8 x 8 matrices from registers `src ..`, through `dst ..`.
     StoreMatrix { src: u32, dst: u32, address: Sum, site: u32 },
     /// An access to registers that a wgmma in flight may write.
@@ -125,4 +167,16 @@ pub(crate) struct AsyncOps {
     pub barriers: u32,
     /// The place and the element of each.
     pub barrier_names: Vec<(u32, u32)>,
+}
+
+impl AsyncOps {
+    /// Whether the program uses tensor memory.
+    pub(crate) fn tensor_memory(&self) -> bool {
+        self.list.iter().any(|work| {
+            matches!(
+                work,
+                AsyncOp::TensorAllocate { .. } | AsyncOp::TensorProduct(_) | AsyncOp::TensorMove(_)
+            )
+        })
+    }
 }

@@ -14,6 +14,7 @@ use crate::report::Counts;
 use crate::state::lanes::{Direction, LaneElements};
 use crate::state::proxy::{Chunk, SharedCopy};
 use crate::state::warp::{PendingCopy, Warp};
+use layout_compiler::elem::Elem;
 use layout_compiler::program::{AtomicChange, Scope};
 
 /// Accesses to memory that other threads share: most events.
@@ -109,6 +110,41 @@ impl<'e> BoxCopy<'e> {
     }
 }
 
+/// A use of tensor memory.
+pub(crate) struct TensorAccess {
+    pub site: u32,
+    pub what: TensorUse,
+    /// 32 lanes each.
+    pub quarters: std::ops::Range<u32>,
+    pub columns: std::ops::Range<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum TensorUse {
+    /// A product with these rows, columns and operands, by its engine and the engine's time; it may add.
+    Product {
+        engine: usize,
+        time: u32,
+        form: (u32, u32, Elem),
+        adds: bool,
+    },
+    Load,
+    Store,
+    Free,
+}
+
+/// What orders uses of tensor memory.
+#[derive(Clone, Copy)]
+pub(crate) enum TensorSync {
+    /// By the warp, for its loads or its stores.
+    Wait {
+        stores: bool,
+    },
+    Fence {
+        after: bool,
+    },
+}
+
 pub(crate) enum Event<'e> {
     /// A cluster starts.
     Start,
@@ -152,8 +188,18 @@ pub(crate) enum Event<'e> {
     BoxStoreCompleted { warp: &'e Warp, copy: BoxCopy<'e>, number: u32, data: &'e [[u8; PIECE]] },
     /// A wgmma is issued; `adds` are the lanes that read the accumulator, which may be `in_flight`.
     WgmmaIssued { warp: &'e Warp, product: &'e WgmmaOperands, adds: u32, in_flight: bool },
-    /// A wgmma reads an operand at these addresses.
-    OperandRead { warp: &'e Warp, matrix: &'e MatrixOperand, engine: (usize, u32), pieces: &'e [u64] },
+    /// A product reads an operand at these addresses; `lanes` issue it, of a whole warp 0.
+    OperandRead {
+        warp: &'e Warp,
+        matrix: &'e MatrixOperand,
+        engine: (usize, u32),
+        lanes: u32,
+        pieces: &'e [u64],
+    },
+    /// A warp, or a thread of it, uses tensor memory.
+    TensorAccess { warp: &'e Warp, access: &'e TensorAccess },
+    /// A warp waits for its moves of tensor memory, or lanes execute a fence; their time advances after the event.
+    TensorSync { warp: &'e Warp, what: TensorSync },
 }
 
 impl Event<'_> {

@@ -82,7 +82,8 @@ kinds! {
     MissingWait = "missing wait",
     /// The asynchronous proxy accesses an element that a thread wrote without `fence_async_proxy` or
     /// `fence_async_proxy_global` after it. Or TMA overwrites an element that the issuing warp reads, and nothing waits
-    /// for the read.
+    /// for the read. Or a thread uses tensor memory after another one, without `tcgen05_fence_before_thread_sync` before
+    /// what orders them or `tcgen05_fence_after_thread_sync` after it.
     MissingFence = "missing proxy fence",
     /// The asynchronous proxy writes memory that is still in use.
     Overwritten = "overwritten in use",

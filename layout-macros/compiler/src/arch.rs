@@ -103,12 +103,14 @@ pub enum Feature {
     Wgmma,
     /// `mma.sync` with block scales, and of e2m1.
     ScaledMma,
+    /// Tensor memory and `tcgen05`.
+    Tcgen05,
 }
 
 impl Feature {
     /// Every feature.
     #[cfg(test)]
-    pub const ALL: [Feature; 14] = [
+    pub const ALL: [Feature; 15] = [
         Feature::AsyncCopy,
         Feature::Mma,
         Feature::Bfloat16,
@@ -123,6 +125,7 @@ impl Feature {
         Feature::SetMaxRegisters,
         Feature::Wgmma,
         Feature::ScaledMma,
+        Feature::Tcgen05,
     ];
 
     /// The architectures that have it: these, and each that [includes](Arch::includes) one of them (PTX ISA 9.0, the target
@@ -142,6 +145,8 @@ impl Feature {
             }
             Feature::Wgmma => &[Arch::SM_90A],
             Feature::ScaledMma => const { &[Arch::family(120)] },
+            // Not sm_120's: consumer Blackwell has no tensor memory.
+            Feature::Tcgen05 => const { &[Arch::family(100), Arch::family(110)] },
         }
     }
 
@@ -397,6 +402,11 @@ mod tests {
             ),
             (Feature::Wgmma, "sm_90a", "sm_90 sm_100a sm_100f sm_120a"),
             (Feature::ScaledMma, "sm_120a sm_120f sm_121a sm_121f", "sm_120 sm_121 sm_90a sm_100a sm_110f"),
+            (
+                Feature::Tcgen05,
+                "sm_100a sm_100f sm_103a sm_103f sm_110a sm_110f",
+                "sm_100 sm_103 sm_110 sm_90a sm_120 sm_120a sm_120f sm_121a",
+            ),
         ] {
             with.split(' ').for_each(|name| assert!(arch(name).has(feature), "{name} {feature:?}"));
             without.split(' ').for_each(|name| assert!(!arch(name).has(feature), "{name} {feature:?}"));

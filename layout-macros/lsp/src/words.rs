@@ -9,8 +9,8 @@ macro_rules! files {
 }
 
 /// The files whose items are words.
-const FILES: [&str; 19] = files!["atomic" "block_scale" "float" "hint" "layout" "matrix" "mbarrier" "mod" "movement" "number" "order"
-    "small_float" "sum" "tensor" "threads" "tma" "view" "wgmma" "whole"];
+const FILES: [&str; 20] = files!["atomic" "block_scale" "float" "hint" "layout" "matrix" "mbarrier" "mod" "movement" "number" "order"
+    "small_float" "sum" "tcgen05" "tensor" "threads" "tma" "view" "wgmma" "whole"];
 
 /// The page of a word, in Markdown.
 pub fn page(word: &str) -> Option<String> {

@@ -152,6 +152,7 @@ impl Lowering<'_> {
                 | Intrinsic::SizeOf
                 | Intrinsic::MmaAtom
                 | Intrinsic::AccumulatorOf
+                | Intrinsic::TensorMemory
         );
         match turbofish {
             None if takes_type => {

@@ -132,7 +132,7 @@ impl Machine<'_> {
             return false;
         }
         let phase = mbarrier.phase;
-        let late = |load: &&mut PendingLoad| load.barrier == Some((at, phase));
+        let late = |load: &&mut PendingLoad| load.barrier == Some((at, phase)) && load.arrival.is_none();
         let mut in_flight = 0;
         for load in self.proxy.pending_loads.iter_mut().filter(late) {
             in_flight += load.bytes as i64;
@@ -168,6 +168,15 @@ impl Machine<'_> {
         mbarrier.copy_site = site;
         mbarrier.arrived.engines.resize(engines, 0);
         mbarrier.arrived.engines[engine] = mbarrier.phase + 2;
+        self.end_phase(at);
+    }
+
+    /// The arrival of a commit of products.
+    pub(crate) fn complete_arrival(&mut self, at: usize, arrival: &VectorClock) {
+        let known = self.proxy.barriers.get_mut(at).filter(|mbarrier| mbarrier.arrivals > 0);
+        let Some(mbarrier) = known else { return };
+        mbarrier.pending = mbarrier.pending.saturating_sub(1);
+        mbarrier.arrived.join(arrival);
         self.end_phase(at);
     }
 

@@ -6,6 +6,7 @@
 
 use crate::async_op::AsyncOp;
 use crate::bytecode::LANES;
+use crate::event::TensorSync;
 use crate::machine::Machine;
 use crate::state::warp::{State, Warp};
 
@@ -97,6 +98,34 @@ impl Machine<'_> {
                 self.product(warp, product);
                 true
             }
+            AsyncOp::TensorProduct(product) => {
+                self.tensor_product(warp, product);
+                true
+            }
+            AsyncOp::TensorMove(moved) => {
+                self.tensor_move(warp, moved);
+                true
+            }
+            AsyncOp::TensorAllocate { src, site } => {
+                self.tensor_allocate(warp, *src, *site);
+                true
+            }
+            AsyncOp::TensorFree { site } => {
+                self.tensor_free(warp, *site);
+                true
+            }
+            AsyncOp::TensorCommit { barrier } => {
+                self.tensor_commit(warp, barrier);
+                true
+            }
+            AsyncOp::TensorFence { after, site } => {
+                self.tensor_sync(warp, TensorSync::Fence { after: *after }, *site);
+                true
+            }
+            AsyncOp::TensorWait { stores, site } => {
+                self.tensor_sync(warp, TensorSync::Wait { stores: *stores }, *site);
+                true
+            }
             AsyncOp::StoreMatrix { src, dst, address, site } => {
                 self.store_matrix(warp, *src, *dst, *address, *site);
                 true
@@ -132,7 +161,12 @@ impl Machine<'_> {
         if engine < proxy.groups {
             return format!("a product of warpgroup {engine}");
         }
-        match engine.checked_sub(proxy.groups + proxy.stores) {
+        if let Some(warp) = engine.checked_sub(proxy.groups + proxy.stores)
+            && warp < proxy.tensors
+        {
+            return format!("a product that warp {warp} issues");
+        }
+        match engine.checked_sub(proxy.groups + proxy.stores + proxy.tensors) {
             Some(barrier) => format!("a tensor load for {}", self.barrier_name(barrier)),
             None => format!("a tensor store of warp {}", engine - proxy.groups),
         }

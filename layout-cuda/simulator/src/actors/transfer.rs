@@ -165,6 +165,7 @@ impl Machine<'_> {
             size: copy.size,
             site: copy.site,
             thread: warp.number * 32 + lane as u32,
+            arrival: None,
         });
     }
 
@@ -189,8 +190,10 @@ impl Machine<'_> {
         }
         let (site, engine, size) = (load.site, load.engine, load.size);
         self.notify(&Event::LoadCompleted { site, engine, pieces: &load.pieces, size });
-        if let Some((barrier, _)) = load.barrier {
-            self.complete_bytes(barrier, load.bytes, load.site);
+        match (load.barrier, &load.arrival) {
+            (Some((barrier, _)), None) => self.complete_bytes(barrier, load.bytes, load.site),
+            (Some((barrier, _)), Some(arrival)) => self.complete_arrival(barrier, arrival),
+            (None, _) => {}
         }
         true
     }
@@ -303,6 +306,11 @@ impl Machine<'_> {
     /// Reports copies in flight at the end of a block.
     pub(crate) fn finish_transfers(&mut self) {
         for load in std::mem::take(&mut self.proxy.pending_loads) {
+            // What is in tensor memory by then is reported where that is freed.
+            if let Some(arrival) = load.arrival {
+                load.barrier.into_iter().for_each(|(barrier, _)| self.complete_arrival(barrier, &arrival));
+                continue;
+            }
             let (warp, lane) = (load.thread / 32, load.thread % 32);
             let PendingLoad { bytes, what, .. } = load;
             self.report(FindingKind::InFlightAtEnd, load.site, warp, 1 << lane, None, |_| {

@@ -60,6 +60,16 @@ impl Machine<'_> {
 
     /// Reports an access to an accumulator in flight.
     pub(crate) fn touched(&mut self, warp: &mut Warp, slot: u32, width: u32, number: u32) {
+        let loading =
+            warp.tensor_loads.iter().any(|(first, count)| slot < first + count && *first < slot + width);
+        if loading {
+            let site = &self.launch.program.sites[number as usize];
+            let name = self.launch.program.names.get(site.place as usize).cloned().unwrap_or_default();
+            self.report(FindingKind::MissingWait, number, warp.number, warp.active, None, |_| {
+                format!("`{name}` is accessed while a load of tensor memory into it is in flight: no `tcgen05_wait_load()` in \
+                between")
+            });
+        }
         let hit =
             warp.accumulators.iter().find(|(_, first, count)| slot < first + count && *first < slot + width);
         if hit.is_none() {
@@ -86,11 +96,12 @@ impl Machine<'_> {
         let in_flight = warp.accumulators.iter().any(|(_, first, _)| *first == product.slot);
         self.notify(&Event::WgmmaIssued { warp, product, adds: adds & warp.active, in_flight });
         let rows = self.inside(number) % 4 * ROWS;
+        let by = (self.proxy.product_engine(self.group(number)), group, 0);
         let a = match &product.a {
-            LeftOperand::Shared(matrix) => self.operand(warp, matrix, product.elem, rows..rows + ROWS, group),
+            LeftOperand::Shared(matrix) => self.operand(warp, matrix, product.elem, rows..rows + ROWS, by),
             LeftOperand::Registers(registers) => fragment(warp, registers, product.elem),
         };
-        let b = self.operand(warp, &product.b, product.elem, 0..n, group);
+        let b = self.operand(warp, &product.b, product.elem, 0..n, by);
         let mut d = vec![0f32; ROWS * n];
         // 32 products of bytes are exact in f32; they are added to the accumulator as integers.
         let integers = product.elem.is_integer();
@@ -184,14 +195,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Reads rows of A or columns of B as `[k][outer]`.
-    fn operand(
+    /// Reads rows of A or columns of B as `[k][outer]`, by an engine at its time; `lanes` issue the product, of a whole warp 0.
+    pub(crate) fn operand(
         &mut self,
         warp: &Warp,
         matrix: &MatrixOperand,
         elem: Elem,
         outer: std::ops::Range<usize>,
-        group: u32,
+        (engine, time, lanes): (usize, u32, u32),
     ) -> Vec<f32> {
         let size = elem.bytes() as usize;
         let (depth, count) = (DEPTH / size, outer.len());
@@ -207,9 +218,7 @@ impl Machine<'_> {
         let first = u64::from(warp.shared + base) + index as u64 * size as u64;
         let span = matrix.swizzle_bytes as usize;
         let width = (span / size).max(1);
-        let lanes = PIECE / size;
-        let number = warp.number as usize;
-        let engine = self.proxy.product_engine(self.group(number));
+        let pack = PIECE / size;
         let (mut outside, mut addresses) = (false, Vec::new());
         let observed = self.observed();
         let mut piece = |offset: usize, put: &mut dyn FnMut(usize, f32)| {
@@ -221,7 +230,7 @@ impl Machine<'_> {
                 outside = true;
                 return;
             };
-            for element in 0..lanes {
+            for element in 0..pack {
                 let bits = bytes::read(bytes, element * size, elem.bytes()) as u32;
                 let value = match elem {
                     Elem::F32 => f32::from_bits(bits & !0x1fff),
@@ -237,14 +246,14 @@ impl Machine<'_> {
                 let row = i % 8 * span + i / 8 * matrix.stride_bytes as usize;
                 for part in 0..DEPTH / PIECE {
                     piece(row + part * PIECE, &mut |element, value| {
-                        values[(part * lanes + element) * count + at] = value;
+                        values[(part * pack + element) * count + at] = value;
                     });
                 }
             }
         } else {
             for k in 0..depth {
                 let row = k % 8 * span + k / 8 * matrix.stride_bytes as usize;
-                for (at, i) in outer.clone().enumerate().step_by(lanes) {
+                for (at, i) in outer.clone().enumerate().step_by(pack) {
                     let offset = i % width * size + i / width * matrix.leading_bytes as usize + row;
                     piece(offset, &mut |element, value| {
                         if let Some(known) = values.get_mut(k * count + at + element) {
@@ -254,7 +263,7 @@ impl Machine<'_> {
                 }
             }
         }
-        self.notify(&Event::OperandRead { warp, matrix, engine: (engine, group), pieces: &addresses });
+        self.notify(&Event::OperandRead { warp, matrix, engine: (engine, time), lanes, pieces: &addresses });
         if outside {
             self.report(FindingKind::OutOfBounds, matrix.site, warp.number, warp.active, Some(index), |_| {
                 format!("an operand of a product that begins at element {index} ends beyond shared memory")

@@ -12,6 +12,7 @@ mod initialisation;
 mod messages;
 mod phases;
 mod races;
+mod tensor_memory;
 mod traffic;
 mod updates;
 mod views;
@@ -39,6 +40,9 @@ pub(super) fn analyses(
             what: format!("a tensor of {} elements with findings", elements[argument].unwrap_or_default()),
         };
         analyses.push(Box::new(races::Races::of(&elements, program).map_err(too_large)?));
+        if program.async_ops.tensor_memory() {
+            analyses.push(Box::new(tensor_memory::TensorMemory));
+        }
         analyses.push(Box::new(initialisation::Initialisation));
         analyses.push(Box::new(barrier_membership::BarrierMembership));
         analyses.push(Box::new(phases::Phases));

@@ -14,7 +14,7 @@ use layout_compiler::program::{
 use std::collections::BTreeSet;
 
 impl Compiler<'_> {
-    fn emit_async(&mut self, work: AsyncOp) {
+    pub(super) fn emit_async(&mut self, work: AsyncOp) {
         let number = self.program.async_ops.list.len() as u32;
         self.program.async_ops.list.push(work);
         self.emit(Op::Asynchronous { work: number });
@@ -55,6 +55,19 @@ impl Compiler<'_> {
             Signal::MatrixFence | Signal::DependencyWait | Signal::LaunchDependents => return Ok(()),
             Signal::MatrixCommit => AsyncOp::MatrixCommit { site },
             Signal::MatrixWait(groups) => AsyncOp::MatrixWait { groups: *groups, site },
+            Signal::TensorAllocate { address, .. } => {
+                let access = self.plain(address.place, &address.index);
+                let site = self.site(Some(&access))?;
+                let known = &self.program.sites[site as usize];
+                if !matches!(known.target, Target::Shared(_)) || known.elem != Elem::U32 || known.len < 1 {
+                    return Err(malformed("an address of tensor memory that is no shared `u32`"));
+                }
+                AsyncOp::TensorAllocate { src: self.take(Bank::Int, 1), site }
+            }
+            Signal::TensorFree { .. } => AsyncOp::TensorFree { site },
+            Signal::TensorCommit { barrier } => AsyncOp::TensorCommit { barrier: self.barrier(barrier)? },
+            Signal::TensorFence { after } => AsyncOp::TensorFence { after: *after, site },
+            Signal::TensorWait { stores } => AsyncOp::TensorWait { stores: *stores, site },
             Signal::NamedBarrier { barrier, threads, waits } => {
                 let (barrier, threads) = (self.index(barrier)?, (*threads).max(32));
                 AsyncOp::Named { barrier, threads, waits: *waits, site }
@@ -81,6 +94,8 @@ impl Compiler<'_> {
             Operation::TensorStore(store) => self.tensor_store(store),
             Operation::RemoteStore(store) => self.remote_store(store),
             Operation::Wgmma(product) => self.product(product),
+            Operation::TensorProduct(product) => self.tensor_product(product),
+            Operation::TensorMove(moved) => self.tensor_move(moved),
             Operation::StoreMatrix(store) => self.store_matrix(store),
         }
     }
@@ -109,7 +124,7 @@ impl Compiler<'_> {
         Ok(BarrierOperand { first: first as u32, index: self.index(&barrier.index)?, site })
     }
 
-    fn plain(&self, place: PlaceId, index: &Index) -> Access {
+    pub(super) fn plain(&self, place: PlaceId, index: &Index) -> Access {
         Access {
             place,
             pointer: None,
@@ -200,7 +215,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn matrix(&mut self, matrix: &SharedMatrix, elem: Elem) -> Result<MatrixOperand> {
+    pub(super) fn matrix(&mut self, matrix: &SharedMatrix, elem: Elem) -> Result<MatrixOperand> {
         let site = self.site(Some(&matrix.first))?;
         let known = &self.program.sites[site as usize];
         let shared = matches!(known.target, Target::Shared(_));
@@ -297,14 +312,18 @@ impl Compiler<'_> {
     }
 }
 
-/// The accumulators of wgmmas.
+/// The accumulators of wgmmas, and the registers of moves of tensor memory.
 pub(super) fn accumulators(body: &[Statement<Access, Operation>]) -> BTreeSet<PlaceId> {
     let mut places = BTreeSet::new();
     walk::statements(body, &mut |part| {
         if let Part::Statement(statement) = part
-            && let StatementKind::Operation(Operation::Wgmma(product)) = &statement.kind
+            && let StatementKind::Operation(operation) = &statement.kind
         {
-            places.insert(product.accumulator.place);
+            if let Operation::Wgmma(product) = operation {
+                places.insert(product.accumulator.place);
+            } else if let Operation::TensorMove(moved) = operation {
+                places.insert(moved.registers.place);
+            }
         }
     });
     places

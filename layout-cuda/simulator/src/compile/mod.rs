@@ -15,6 +15,7 @@ mod invariant;
 mod matrix;
 mod message;
 mod statement;
+mod tensor_memory;
 mod value;
 
 use crate::bytecode::{Bank, Op, Program, Register, ScopedVariable, Site, Sum, Target};
@@ -211,7 +212,7 @@ impl Compiler<'_> {
                     let known = &mut parts[number as usize];
                     *known = (*known).max(own.bytes() / place.elem.bytes());
                 }
-                Space::Remote { .. } => {}
+                Space::Remote { .. } | Space::Tensor { .. } => {}
                 Space::Shared { byte_offset } => {
                     let bytes = place.elem.bytes();
                     end = end
@@ -376,6 +377,7 @@ impl Compiler<'_> {
                         rank = Some(self.rank(variable)?);
                         (place.len as i64, Target::Shared(byte_offset))
                     }
+                    Space::Tensor { .. } => (place.len as i64, Target::None),
                     Space::Local => {
                         let (register, slot) =
                             self.locals.get(access.place.0 as usize).copied().flatten().unwrap_or_default();

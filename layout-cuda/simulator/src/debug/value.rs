@@ -223,7 +223,7 @@ impl Moment<'_> {
                     Some(Some(first)) => TensorSpace::Registers(*first),
                     _ => continue,
                 },
-                Space::Remote { .. } => continue,
+                Space::Remote { .. } | Space::Tensor { .. } => continue,
             };
             let all = modes.iter().chain(vector).map(|[extent, stride]| {
                 Some((self.evaluate(extent, known, lane)?, self.evaluate(stride, known, lane)?))

@@ -20,6 +20,7 @@ impl Machine<'_> {
         if self.warps.iter().any(|warp| matches!(warp.state, State::Products { .. })) {
             self.divergent_products();
         }
+        self.uncommitted_products();
         // Warps with the same wait are reported together.
         let mut groups: Vec<(State, Vec<usize>)> = Vec::new();
         for (number, warp) in self.warps.iter().enumerate().filter(|(_, warp)| warp.state != State::Ended) {

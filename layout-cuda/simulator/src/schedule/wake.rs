@@ -131,6 +131,7 @@ impl Machine<'_> {
     pub(crate) fn finish(&mut self) {
         self.finish_transfers();
         self.finish_products();
+        self.uncommitted_products();
         self.finish_registers();
         self.notify(&Event::End);
         for one in std::mem::take(&mut self.proxy.named_arrivals) {

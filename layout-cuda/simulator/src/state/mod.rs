@@ -8,5 +8,6 @@ pub(super) mod lanes;
 pub(super) mod mbarrier;
 pub(super) mod policy;
 pub(super) mod proxy;
+pub(super) mod tensor_memory;
 pub(super) mod warp;
 pub(super) mod watch;

@@ -7,6 +7,7 @@ use crate::memory::reads::Reads;
 use crate::memory::tensor_map::PIECE;
 use crate::memory::vector_clock::VectorClock;
 use crate::state::mbarrier::Mbarrier;
+use crate::state::tensor_memory::TensorMemory;
 use layout_compiler::elem::Elem;
 use std::collections::HashSet;
 
@@ -19,6 +20,11 @@ pub(crate) struct Proxy {
     warps: usize,
     pub groups: usize,
     pub stores: usize,
+    /// The warps whose threads may issue products in tensor memory.
+    pub tensors: usize,
+    /// The blocks of the cluster where they use tensor memory.
+    ranks: usize,
+    pub tensor: TensorMemory,
     /// The number of engines.
     engines: usize,
     pub barriers: Vec<Mbarrier>,
@@ -55,13 +61,15 @@ impl Proxy {
             if has(|work| matches!(work, AsyncOp::Product(_))) { ranks * each.div_ceil(4) } else { 0 };
         let warps = ranks * each;
         let stores = if has(|work| matches!(work, AsyncOp::Store { .. })) { warps } else { 0 };
-        let engines = groups + stores + ranks * program.async_ops.barriers as usize;
-        Proxy { warps, groups, stores, engines, ..Proxy::default() }
+        let tensors = if has(|work| matches!(work, AsyncOp::TensorProduct(_))) { warps } else { 0 };
+        let engines = groups + stores + tensors + ranks * program.async_ops.barriers as usize;
+        let ranks = if program.async_ops.tensor_memory() { ranks } else { 0 };
+        Proxy { warps, groups, stores, tensors, ranks, engines, ..Proxy::default() }
     }
 
     /// The number of warps and of engines that read shared memory.
     pub(crate) fn columns(&self) -> usize {
-        self.warps + self.groups + self.stores
+        self.warps + self.groups + self.stores + self.tensors
     }
 
     /// The number of warps and engines.
@@ -78,6 +86,7 @@ impl Proxy {
         self.global_fences.reset(self.warps);
         self.reads.reset(self.warps);
         self.products.reset(self.warps);
+        self.tensor.start(self.ranks, self.warps);
         self.named.clear();
         self.named_arrivals.clear();
         self.issued.clear();
@@ -99,8 +108,13 @@ impl Proxy {
         self.warps + self.groups + warp
     }
 
+    /// The engine of the products in tensor memory that threads of a warp issue.
+    pub(crate) fn tensor_engine(&self, warp: usize) -> usize {
+        self.warps + self.groups + self.stores + warp
+    }
+
     pub(crate) fn barrier_engine(&self, barrier: usize) -> usize {
-        self.warps + self.groups + self.stores + barrier
+        self.columns() + barrier
     }
 }
 
@@ -133,6 +147,8 @@ pub(crate) struct PendingLoad {
     pub site: u32,
     /// The issuing thread.
     pub thread: u32,
+    /// Of a commit of products: an arrival in the place of bytes, and what it releases.
+    pub arrival: Option<VectorClock>,
 }
 
 /// A copy to shared memory that is issued.

@@ -112,6 +112,8 @@ pub(crate) struct Warp {
     pub bulk_committed: [u32; LANES],
     /// Accumulators of wgmmas in flight: group, first slot, number of slots.
     pub accumulators: Vec<(u32, u32, u32)>,
+    /// Registers of loads of tensor memory in flight: first slot, number of slots.
+    pub tensor_loads: Vec<(u32, u32)>,
     pub fences: LaneFences,
     /// The site of its last atomic operation with a result.
     pub wait_site: u32,
@@ -151,6 +153,7 @@ impl Warp {
             committed: [0; LANES],
             bulk_committed: [0; LANES],
             accumulators: Vec::new(),
+            tensor_loads: Vec::new(),
             fences: LaneFences::default(),
             wait_site: 0,
         }
@@ -165,6 +168,7 @@ impl Warp {
         self.pending.clear();
         (self.committed, self.bulk_committed) = ([0; LANES], [0; LANES]);
         self.accumulators.clear();
+        self.tensor_loads.clear();
         // Inactive lanes of a wrong kernel read the same values whatever ran here before.
         self.f32.fill([0.0; LANES]);
         self.f64.fill([0.0; LANES]);

@@ -89,7 +89,7 @@ impl<'a> Bounds<'_, 'a> {
             Space::Global(argument) => {
                 self.checked.plan().arguments.get(argument as usize).map_or(0, PlanArgument::rank)
             }
-            Space::Shared { .. } | Space::Remote { .. } | Space::Local => 0,
+            Space::Shared { .. } | Space::Remote { .. } | Space::Tensor { .. } | Space::Local => 0,
         }
     }
 

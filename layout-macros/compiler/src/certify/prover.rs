@@ -173,7 +173,7 @@ impl<'a> Prover<'a> {
         match [a, b].map(|site| self.tables().place(site.access.place).space) {
             [Space::Global(a), Space::Global(b)] => a == b,
             [Space::Global(_), _] | [_, Space::Global(_)] => false,
-            [Space::Local, _] | [_, Space::Local] => false,
+            [Space::Local | Space::Tensor { .. }, _] | [_, Space::Local | Space::Tensor { .. }] => false,
             [Space::Remote { .. }, _] | [_, Space::Remote { .. }] => true,
             [Space::Shared { .. }, Space::Shared { .. }] => {
                 let [(from, to), (other, end)] = [a, b].map(|site| self.bytes(site));
@@ -187,7 +187,7 @@ impl<'a> Prover<'a> {
         let place = self.tables().place(site.access.place);
         let from = match place.space {
             Space::Shared { byte_offset } => u64::from(byte_offset),
-            Space::Global(_) | Space::Remote { .. } | Space::Local => 0,
+            Space::Global(_) | Space::Remote { .. } | Space::Tensor { .. } | Space::Local => 0,
         };
         (from, from.saturating_add(place.len.saturating_mul(u64::from(place.elem.bytes()))))
     }

@@ -46,6 +46,14 @@ impl Lower {
         lanes: &[i64],
         origin: Origin,
     ) -> Result<Access, Failed> {
+        if let Space::Tensor { .. } = self.tables.place(view.place).space {
+            let name = self.tables.place(view.place).name.clone();
+            return self.fail(
+                origin,
+                format!("an element of `{name}`, which is in tensor memory"),
+                "threads reach it by `tcgen05_load(&mut registers, &d.slice(warp))` and `tcgen05_store`",
+            );
+        }
         let element = view.element(coordinates, lanes);
         let (offset, edges) = self.index(origin, element)?;
         let place = self.tables.place(view.place).clone();

@@ -150,11 +150,11 @@ impl Lower {
         let (a, m, k) = match self.tables.place(a.place).space {
             Space::Local => self.fragments(a, origin, out)?,
             _ => {
-                let (parts, m, k) = self.matrix(a, false, origin)?;
+                let (parts, m, k) = self.matrix(a, "wgmma", false, origin)?;
                 (parts.into_iter().map(MatrixSource::Shared).collect(), m, k)
             }
         };
-        let (b, columns, depth) = self.matrix(b, true, origin)?;
+        let (b, columns, depth) = self.matrix(b, "wgmma", true, origin)?;
         let step = 32 / i64::from(elem.bytes());
         if m != 64 || columns != n || k != depth || k % step != 0 {
             return self.fail(
@@ -183,15 +183,16 @@ impl Lower {
     }
 
     /// An operand in shared memory, one descriptor for each 32 bytes of `k`; its rows (columns of B); its `k`.
-    fn matrix(
+    pub(super) fn matrix(
         &mut self,
         view: &View,
+        word: &str,
         is_b: bool,
         origin: Origin,
     ) -> Result<(Vec<SharedMatrix>, i64, i64), Failed> {
         let place = self.tables.place(view.place).clone();
-        let first = self.first_element(view, "wgmma", origin)?;
-        let span = self.swizzle_bytes(view, "wgmma", origin)?;
+        let first = self.first_element(view, word, origin)?;
+        let span = self.swizzle_bytes(view, word, origin)?;
         let size = i64::from(place.elem.bytes());
         let extents = self.extents(view, origin)?;
         let strides: Option<Vec<i64>> = view.modes.iter().map(|mode| mode.stride.as_constant()).collect();
@@ -199,7 +200,7 @@ impl Lower {
         let help = "operands are `row_major([rows, 64]).swizzle_bytes(128)`-like: rows as long as the swizzle, or slabs \
                     of them, `[n / 64, k, 64]`";
         let (Some(strides), 1..) = (strides, row) else {
-            let message = format!("`wgmma` of `{}`, whose layout the matrix units cannot read", place.name);
+            let message = format!("`{word}` of `{}`, whose layout the matrix units cannot read", place.name);
             return self.fail(origin, message, help);
         };
         // (outer extent, k extent, outer stride, k stride, slabs of the outer mode, their stride)
@@ -214,7 +215,7 @@ impl Lower {
             _ => None,
         };
         let Some((outer, k, outer_stride, k_stride, slabs, slab_stride)) = found else {
-            let message = format!("`wgmma` of a view of `{}` of rank {}", place.name, extents.len());
+            let message = format!("`{word}` of a view of `{}` of rank {}", place.name, extents.len());
             let merged = match extents.split_last() {
                 Some((last, outer @ [_, _, ..])) => {
                     format!(
@@ -235,7 +236,7 @@ impl Lower {
         };
         if !fits {
             let message = format!(
-                "`wgmma` of `{}` of extents {extents:?} and strides {strides:?} with a swizzle over {span} bytes",
+                "`{word}` of `{}` of extents {extents:?} and strides {strides:?} with a swizzle over {span} bytes",
                 place.name
             );
             return self.fail(origin, message, help);
@@ -243,14 +244,14 @@ impl Lower {
         if !k_major && size != 2 {
             return self.fail(
                 origin,
-                format!("`wgmma` of {} whose `k` is not contiguous", place.elem),
+                format!("`{word}` of {} whose `k` is not contiguous", place.elem),
                 "only 16-bit types support this: make `k` the operand's contiguous mode, or transpose it first",
             );
         }
         let alignment = 8 * i64::from(span);
         if self.alignment(view, &first) % alignment != 0 {
             let message = format!(
-                "`wgmma`: the part of `{}` does not begin at a multiple of {alignment} bytes",
+                "`{word}`: the part of `{}` does not begin at a multiple of {alignment} bytes",
                 place.name
             );
             return self.fail(

@@ -13,6 +13,7 @@ mod mbarrier_init;
 mod movement;
 mod remote;
 mod tensor_map;
+mod tensor_memory;
 mod vectors;
 mod versioning;
 

@@ -67,6 +67,12 @@ impl Lower {
             TileOperation::Wgmma { accumulator, a, b, accumulate } => {
                 self.wgmma(accumulator, a, b, accumulate, origin, out)
             }
+            TileOperation::TensorProduct { d, a, b, accumulate } => {
+                self.tensor_product(d, [a, b], accumulate, origin, out)
+            }
+            TileOperation::TensorMove { stores, tensor, registers } => {
+                self.tensor_move(*stores, tensor, registers, origin, out)
+            }
             TileOperation::StoreMatrix { destination, source } => {
                 self.store_matrix(destination, source, origin, out)
             }

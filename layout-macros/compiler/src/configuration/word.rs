@@ -12,7 +12,13 @@ impl Interpreter<'_> {
         match word {
             W::RowMajor | W::ColMajor | W::Layout => Value::Layout(product(arguments.first())),
             W::Swizzle | W::SwizzleBytes => take(&mut arguments, 0),
-            W::Shared | W::Local | W::ToLocal | W::Accumulator | W::AccumulatorOf | W::MapSharedRank => {
+            W::Shared
+            | W::Local
+            | W::ToLocal
+            | W::Accumulator
+            | W::AccumulatorOf
+            | W::TensorMemory
+            | W::MapSharedRank => {
                 if word == W::MapSharedRank {
                     self.takes_any_grid("it names a block's place in its cluster");
                 }

@@ -23,7 +23,7 @@ pub(super) fn ambiguous(checked: &Checked) -> BTreeSet<u32> {
         Space::Global(number) => {
             Some((number, access.width * checked.tables.place(access.place).elem.bytes()))
         }
-        Space::Shared { .. } | Space::Remote { .. } | Space::Local => None,
+        Space::Shared { .. } | Space::Remote { .. } | Space::Tensor { .. } | Space::Local => None,
     };
     let read: BTreeSet<(u32, u32)> = reads.iter().filter_map(argument).collect();
     let written: BTreeSet<u32> = writes.iter().filter_map(argument).map(|(number, _)| number).collect();

@@ -115,6 +115,7 @@ impl<'a> Emitter<'a> {
                 false => self.name(Name::Place(place)),
             },
             Space::Shared { .. } | Space::Local => self.name(Name::Place(place)),
+            Space::Tensor { base, .. } => self.name(Name::Variable(base)),
             Space::Remote { of, rank } => {
                 let arguments = vec![self.place(of), self.name(Name::Variable(rank))];
                 Expression::call("map_shared_rank", arguments)

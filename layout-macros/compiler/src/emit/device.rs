@@ -29,6 +29,7 @@ static FUNCTIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
         wrappers::asynchronous(),
         wrappers::hints(),
         file!("matrix"),
+        file!("tcgen05"),
         wrappers::warps(),
         wrappers::atomic_extremes("", ""),
         wrappers::atomic_bits(),

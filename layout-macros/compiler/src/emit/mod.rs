@@ -25,6 +25,7 @@ mod message;
 mod names;
 mod operation;
 mod placement;
+mod tensor_memory;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -293,6 +294,8 @@ impl Emitter<'_> {
                     self.device.call("map_shared_rank(");
                     declare(of);
                 }
+                // Its address is a variable.
+                Space::Tensor { .. } => {}
                 Space::Local => locals.push(place),
             }
         }

@@ -8,6 +8,7 @@ use super::wrap;
 use super::wrappers::{self, WGMMA};
 use crate::elem::Elem;
 use crate::ir::BinaryOp;
+use crate::program::tensor_memory::allocated;
 use crate::program::{
     Access, BarrierAt, MatrixSource, Operation, SharedMatrix, Signal, Space, Statement, StatementKind,
     StoreMatrix, Value, Wgmma,
@@ -71,6 +72,26 @@ impl Emitter<'_> {
             Signal::MatrixFence => self.wrapper("wgmma_fence", "", &[]),
             Signal::MatrixCommit => self.wrapper("wgmma_commit", "", &[]),
             Signal::MatrixWait(groups) => self.wrapper("wgmma_wait", &format!("<{groups}>"), &[]),
+            Signal::TensorAllocate { columns, address } => {
+                let address = self.barrier(address);
+                self.wrapper("tcgen05_allocate", &format!("<{}>", allocated(*columns)), &[address]);
+            }
+            Signal::TensorFree { columns, base } => {
+                let base = self.name(Name::Variable(*base));
+                self.wrapper("tcgen05_free", &format!("<{}>", allocated(*columns)), &[base]);
+            }
+            Signal::TensorCommit { barrier } => {
+                let barrier = self.barrier(barrier);
+                self.wrapper("tcgen05_commit", "", &[barrier]);
+            }
+            Signal::TensorFence { after: false } => {
+                self.wrapper("tcgen05_fence_before_thread_sync", "", &[]);
+            }
+            Signal::TensorFence { after: true } => {
+                self.wrapper("tcgen05_fence_after_thread_sync", "", &[]);
+            }
+            Signal::TensorWait { stores: false } => self.wrapper("tcgen05_wait_load", "", &[]),
+            Signal::TensorWait { stores: true } => self.wrapper("tcgen05_wait_store", "", &[]),
             Signal::NamedBarrier { barrier, threads, waits } => {
                 let arguments = [self.index(barrier), types::integer(i64::from(*threads))];
                 let head = if *waits { "named_barrier" } else { "named_barrier_arrive" };
@@ -141,6 +162,8 @@ impl Emitter<'_> {
                 self.wrapper(&format!("{head}{hinted}_{}d", store.coordinates.len()), "", &arguments);
             }
             Operation::Wgmma(product) => self.product(product),
+            Operation::TensorProduct(product) => self.tensor_product(product),
+            Operation::TensorMove(moved) => self.tensor_move(moved),
             Operation::StoreMatrix(store) => self.store_matrix(store),
         }
     }
@@ -160,8 +183,9 @@ impl Emitter<'_> {
         }
     }
 
-    fn descriptor(&mut self, matrix: &SharedMatrix) -> Expression {
-        self.device.call("matrix_descriptor(");
+    /// The descriptor by the function of this name, of `wgmma` or of `tcgen05`.
+    pub(super) fn descriptor(&mut self, matrix: &SharedMatrix, function: &str) -> Expression {
+        self.device.call(format!("{function}("));
         let swizzle = match matrix.swizzle_bytes {
             128 => 1,
             64 => 2,
@@ -185,7 +209,7 @@ impl Emitter<'_> {
             types::integer(i64::from(matrix.stride_bytes)),
             types::integer(swizzle),
         ];
-        let descriptor = Expression::call("matrix_descriptor", arguments);
+        let descriptor = Expression::call(function, arguments);
         match units {
             0 => descriptor,
             units => Expression::infix(BinaryOp::Add, descriptor, types::integer(units)),
@@ -267,7 +291,7 @@ impl Emitter<'_> {
         let text = wrappers::paragraphs(WGMMA).map(|text| wrappers::fill(text, &row)).collect();
         self.device.define(text);
         let a = match &product.a {
-            MatrixSource::Shared(matrix) => vec![self.descriptor(matrix)],
+            MatrixSource::Shared(matrix) => vec![self.descriptor(matrix, "matrix_descriptor")],
             MatrixSource::Registers(parts) if product.elem == Elem::F32 => {
                 parts.iter().map(|part| self.value(&Value::Load(Box::new(part.clone())))).collect()
             }
@@ -287,7 +311,7 @@ impl Emitter<'_> {
             }
             (MatrixSource::Registers(_), true) => format!("<{}>", transposed(&product.b)),
         };
-        let b = self.descriptor(&product.b);
+        let b = self.descriptor(&product.b, "matrix_descriptor");
         let accumulate = self.value(&product.accumulate);
         let accumulator = self.place(product.accumulator.place);
         let head = format!("wgmma_m64n{}k{depth}_{name}{template}", product.n);

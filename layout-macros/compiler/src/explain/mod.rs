@@ -157,7 +157,7 @@ pub fn explain(checked: &Checked) -> Explanation {
     walk::accesses(checked.body(), &mut |access, means, writes| {
         let place = checked.tables().place(access.place);
         let shared = match place.space {
-            Space::Local => return,
+            Space::Tensor { .. } | Space::Local => return,
             Space::Global(_) => false,
             Space::Shared { .. } | Space::Remote { .. } => true,
         };

@@ -21,6 +21,7 @@
 //! | formatted text | `message.rs` |
 //! | names that leave no statement | `named.rs` |
 //! | matrix products of a warpgroup | `wgmma.rs` |
+//! | tensor memory, matrix products of one thread | `tensor_memory.rs` |
 //! | the walk over a program | `walk.rs` |
 //! | names that a piece of code uses | `uses.rs` |
 //! | forward dataflow | `flow.rs` |
@@ -38,6 +39,7 @@ mod place;
 mod signal;
 mod statement;
 mod tensor_map;
+pub mod tensor_memory;
 mod uses;
 mod value;
 pub mod walk;
@@ -56,6 +58,7 @@ pub use place::*;
 pub use signal::*;
 pub use statement::*;
 pub use tensor_map::*;
+pub use tensor_memory::{TensorAt, TensorMove, TensorProduct};
 pub use uses::*;
 pub use value::*;
 pub use walk::Part;
@@ -129,7 +132,7 @@ impl Tables {
             Space::Shared { .. } => {
                 self.places.iter().position(|place| place.space == own.space && place.origin == own.origin)
             }
-            Space::Remote { .. } | Space::Local => None,
+            Space::Remote { .. } | Space::Tensor { .. } | Space::Local => None,
         };
         first.map_or(id, |first| PlaceId(first as u32))
     }

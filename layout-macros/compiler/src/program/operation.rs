@@ -9,13 +9,16 @@
 //! | [`TensorLoad`] | global → shared | its mbarrier, by bytes |
 //! | [`TensorStore`] | shared → global | the thread's bulk group |
 //! | [`Wgmma`] | shared, registers → registers | the warpgroup's matrix group |
+//! | [`TensorProduct`] | shared → tensor | the mbarriers of the thread's commits, by an arrival |
+//! | [`TensorMove`] | tensor ↔ registers | the warp's wait for loads, or for stores; of the generic proxy |
 //! | [`RemoteStore`] | registers → shared, of another block | that block's mbarrier, by bytes; needs no fence |
 //!
 //! [`Signal::AsyncProxyFence`]: super::Signal::AsyncProxyFence
 
 use super::walk::{access, barrier, value};
 use super::{
-    Access, BarrierAt, LoadMatrix, MatrixSource, Mma, Part, StoreMatrix, TensorLoad, TensorStore, Wgmma,
+    Access, BarrierAt, LoadMatrix, MatrixSource, Mma, Part, StoreMatrix, TensorAt, TensorLoad, TensorMove,
+    TensorProduct, TensorStore, Wgmma,
 };
 
 /// The scalar level's operations on more than one element.
@@ -49,6 +52,10 @@ pub enum Operation {
     RemoteStore(Box<RemoteStore>),
     /// A product of matrices. Proxy: asynchronous. Completed by: the warpgroup's matrix group.
     Wgmma(Box<Wgmma>),
+    /// A product of matrices by one thread. Proxy: asynchronous. Completed by: the mbarriers of the thread's commits.
+    TensorProduct(Box<TensorProduct>),
+    /// Tensor memory to or from registers. Proxy: generic. Completed by: the warp's wait.
+    TensorMove(Box<TensorMove>),
     /// Four matrices of 8 x 8 to shared memory. Proxy: generic. Completed at once.
     StoreMatrix(StoreMatrix),
     /// A product of matrices by a warp. Proxy: generic. Completed at once.
@@ -94,9 +101,12 @@ impl Operation {
                 Transport::Tma
             }
             Operation::RemoteStore(_) => Transport::RemoteShared,
-            Operation::Wgmma(_) => Transport::MatrixUnits,
+            Operation::Wgmma(_) | Operation::TensorProduct(_) => Transport::MatrixUnits,
             Operation::LoadMatrix(_) | Operation::StoreMatrix(_) => Transport::Matrix,
-            Operation::Move { .. } | Operation::Mma(_) | Operation::Prefetch(_) => Transport::Thread,
+            Operation::Move { .. }
+            | Operation::Mma(_)
+            | Operation::TensorMove(_)
+            | Operation::Prefetch(_) => Transport::Thread,
         }
     }
 }
@@ -159,6 +169,22 @@ impl Operation {
                 see(Part::Read(&product.accumulator));
                 see(Part::Write(&product.accumulator));
             }
+            Operation::TensorProduct(product) => {
+                value(&product.accumulate, see);
+                for matrix in [&product.a, &product.b] {
+                    access(&matrix.first, see);
+                    see(Part::Read(&matrix.first));
+                }
+                tensor(&product.d, see);
+            }
+            Operation::TensorMove(moved) => {
+                tensor(&moved.tensor, see);
+                access(&moved.registers, see);
+                see(match moved.stores {
+                    true => Part::Read(&moved.registers),
+                    false => Part::Write(&moved.registers),
+                });
+            }
             Operation::Mma(mma) => {
                 let scales = mma.scales.iter().flat_map(|scales| [&scales.left, &scales.right]);
                 for part in [&mma.left, &mma.right, &mma.accumulator].into_iter().chain(scales) {
@@ -187,4 +213,9 @@ impl Operation {
             }
         }
     }
+}
+
+fn tensor<'a>(at: &'a TensorAt, see: &mut impl FnMut(Part<'a>)) {
+    see(Part::Variable(at.base));
+    see(Part::Index(&at.address));
 }

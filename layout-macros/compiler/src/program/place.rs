@@ -52,6 +52,13 @@ pub enum Space {
         /// The index variable that holds the other block's rank.
         rank: VarId,
     },
+    /// Tensor memory: 128 lanes of 512 columns, which only `tcgen05` reaches.
+    Tensor {
+        /// The variable that holds the address of all that the block allocates.
+        base: VarId,
+        /// The first column, from there.
+        column: u32,
+    },
     /// Registers of the thread: every index is a number once its loops are unrolled.
     Local,
 }

@@ -1,9 +1,9 @@
 //! Synchronisation operations of asynchronous work: waits, commits, fences, arrivals.
 //!
-//! Source: PTX ISA, "mbarrier", "cp.async", "cp.async.bulk", "wgmma", "griddepcontrol".
+//! Source: PTX ISA, "mbarrier", "cp.async", "cp.async.bulk", "wgmma", "tcgen05", "griddepcontrol".
 
 use super::{PlaceId, Scope};
-use crate::index::Index;
+use crate::index::{Index, VarId};
 
 /// One mbarrier of an array of them, in shared memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +72,38 @@ pub enum Signal {
     /// By the warpgroup: waits until at most so many of its groups are in flight. A group is done for the warpgroup when
     /// one of its warps has waited for it; each waits until all four have issued it.
     MatrixWait(u32),
+    /// By a warp: allocates columns of tensor memory, as many as [`allocated`](super::tensor_memory::allocated) says, and none
+    /// after. Their address goes to this element of shared memory.
+    TensorAllocate {
+        /// Columns in use.
+        columns: u32,
+        /// Which element: of `u32`.
+        address: BarrierAt,
+    },
+    /// By a warp: frees them.
+    TensorFree {
+        /// Columns in use.
+        columns: u32,
+        /// The variable that holds their address.
+        base: VarId,
+    },
+    /// Arrives at an mbarrier when the products that this thread issued before are complete. It implies the fence before the
+    /// thread's synchronisation.
+    TensorCommit {
+        /// Which.
+        barrier: BarrierAt,
+    },
+    /// The thread's use of tensor memory before it comes before what its next synchronisation orders; or the use after it
+    /// after what its last synchronisation has ordered.
+    TensorFence {
+        /// Whether it is after the synchronisation.
+        after: bool,
+    },
+    /// By a warp: waits for its loads from tensor memory, or for its stores to it.
+    TensorWait {
+        /// Whether for stores.
+        stores: bool,
+    },
     /// Waits until the launches before this one on the stream have ended, and sees what they wrote. A kernel that has it may
     /// begin before they end.
     DependencyWait,
@@ -93,7 +125,9 @@ impl Signal {
     /// number of a named barrier.
     pub fn parts(&self) -> (Option<&BarrierAt>, Option<&Index>) {
         match self {
-            Signal::BarrierInit { barrier, .. } => (Some(barrier), None),
+            Signal::BarrierInit { barrier, .. }
+            | Signal::TensorCommit { barrier }
+            | Signal::TensorAllocate { address: barrier, .. } => (Some(barrier), None),
             Signal::BarrierArrive { barrier, rank, .. } => (Some(barrier), rank.as_ref()),
             Signal::BarrierWait { barrier, parity } => (Some(barrier), Some(parity)),
             Signal::NamedBarrier { barrier, .. } => (None, Some(barrier)),
@@ -107,6 +141,9 @@ impl Signal {
             | Signal::MatrixFence
             | Signal::MatrixCommit
             | Signal::MatrixWait(_)
+            | Signal::TensorFree { .. }
+            | Signal::TensorFence { .. }
+            | Signal::TensorWait { .. }
             | Signal::DependencyWait
             | Signal::LaunchDependents => (None, None),
         }

@@ -128,6 +128,9 @@ fn signal<'a>(one: &'a Signal, see: &mut impl FnMut(Part<'a>)) {
     let (at, index) = one.parts();
     at.into_iter().for_each(|at| barrier(at, see));
     index.into_iter().for_each(|index| see(Part::Index(index)));
+    if let Signal::TensorFree { base, .. } = one {
+        see(Part::Variable(*base));
+    }
 }
 
 /// Every part of a value.

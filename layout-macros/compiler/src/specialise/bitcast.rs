@@ -68,6 +68,13 @@ impl Evaluator<'_> {
                     "take `bitcast` of the tensor and `to_local` of that view; of one number it is `to_bits` and `from_bits`",
                 );
             }
+            Space::Tensor { .. } => {
+                return self.fail_help(
+                    origin,
+                    format!("`bitcast` of `{name}`, which is in tensor memory"),
+                    "load it first: `tcgen05_load(&mut registers, &d.slice(warp))`",
+                );
+            }
             Space::Remote { .. } => {
                 return self.fail_help(
                     origin,

@@ -18,6 +18,7 @@ impl Evaluator<'_> {
             Space::Global(_) => return Ok(StaticValue::View(View { hint: Some(hint), ..view })),
             Space::Shared { .. } => "is in shared memory",
             Space::Remote { .. } => "is in another block's shared memory",
+            Space::Tensor { .. } => "is in tensor memory",
             Space::Local => "is in registers",
         };
         let message = format!("`{name}` of `{}`, which {whose}", place.name);

@@ -305,6 +305,7 @@ impl Evaluator<'_> {
             Space::Global(_) => "in global memory",
             Space::Shared { .. } => "in shared memory",
             Space::Remote { .. } => "in another block's shared memory",
+            Space::Tensor { .. } => "in tensor memory",
             Space::Local => "in registers",
         };
         let extent = |mode: &Mode| match mode.extent.as_constant() {

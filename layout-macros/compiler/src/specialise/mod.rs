@@ -35,6 +35,7 @@ mod remainder;
 mod reshape;
 mod shift;
 mod statement;
+mod tensor_memory;
 mod threads;
 mod tile;
 mod tiling;
@@ -126,6 +127,7 @@ fn variant(
         (index_assumptions, modular_bounds) = (evaluator.index_assumptions, evaluator.modular_bounds);
     };
     let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
+    evaluator.tensor_memory_around(&thread);
     let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
     let mut body = evaluator::reached(errors.propagate(out)?);
     variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);

@@ -153,11 +153,11 @@ impl Evaluator<'_> {
         let mut view = view;
         let place = &mut self.tables.places[view.place.0 as usize];
         // The first name of a new tensor is the tensor's own.
-        if place.name == "shared" || place.name == "local" {
+        if ["shared", "local", "tensor_memory"].contains(&place.name.as_str()) {
             place.name = name.to_owned();
             place.origin = origin;
         }
-        let local = place.space == Space::Local;
+        let local = matches!(place.space, Space::Local | Space::Tensor { .. });
         let at_start = view.offset.as_constant() == Some(0) && !matches!(place.space, Space::Remote { .. });
         if local || view.swizzle.is_some() || self.host || at_start {
             return view;

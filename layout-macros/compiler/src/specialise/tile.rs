@@ -123,6 +123,26 @@ pub(crate) enum TileOperation {
         /// Whether to add.
         accumulate: Value<TileAccess>,
     },
+    /// By one thread: `d = a b`, or `+=`.
+    TensorProduct {
+        /// In tensor memory.
+        d: View,
+        /// In shared memory.
+        a: View,
+        /// In shared memory; rows of `k`.
+        b: View,
+        /// Whether to add.
+        accumulate: Value<TileAccess>,
+    },
+    /// By a warp: its rows of tensor memory to registers, or from them.
+    TensorMove {
+        /// Whether it writes tensor memory.
+        stores: bool,
+        /// In tensor memory.
+        tensor: View,
+        /// A row.
+        registers: View,
+    },
     /// By the warpgroup: an accumulator to shared memory, rounded.
     StoreMatrix {
         /// Written, in shared memory.
@@ -145,6 +165,9 @@ impl TileOperation {
             | TileOperation::TensorStore { destination, .. }
             | TileOperation::RemoteStore { destination, .. }
             | TileOperation::StoreMatrix { destination, .. } => destination,
+            TileOperation::TensorProduct { d, .. } => d,
+            TileOperation::TensorMove { stores: true, tensor, .. } => tensor,
+            TileOperation::TensorMove { stores: false, registers, .. } => registers,
             TileOperation::Mma { accumulator, .. }
             | TileOperation::OuterProduct { accumulator, .. }
             | TileOperation::Wgmma { accumulator, .. } => accumulator,

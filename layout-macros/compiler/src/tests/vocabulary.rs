@@ -7,7 +7,7 @@ use crate::precision::MaxError;
 use std::fmt::Write;
 
 /// What words are for, in the order of the page, and the words; `@Float` are the elementwise ones of that domain.
-const PURPOSES: [(&str, &str); 24] = [
+const PURPOSES: [(&str, &str); 25] = [
     ("Layouts", "row_major col_major layout swizzle swizzle_bytes"),
     ("Places", "shared local"),
     (
@@ -60,6 +60,11 @@ const PURPOSES: [(&str, &str); 24] = [
     (
         "Matrix products of a warpgroup",
         "accumulator accumulator_of wgmma wgmma_commit_group wgmma_wait_group store_matrix set_max_registers",
+    ),
+    (
+        "Tensor memory, matrix products of one thread",
+        "tensor_memory tcgen05_mma tcgen05_commit tcgen05_load tcgen05_store tcgen05_wait_load tcgen05_wait_store \
+         tcgen05_fence_before_thread_sync tcgen05_fence_after_thread_sync",
     ),
     (
         "Mbarriers and modular_bounds of stages",

@@ -169,15 +169,16 @@ impl RaceState<'_> {
 
     pub(super) fn operand(
         &mut self,
-        warp: &Warp,
+        (warp, lanes): (&Warp, u32),
         matrix: &MatrixOperand,
         (engine, group): (usize, u32),
         pieces: &[u64],
         machine: &Machine<'_>,
     ) {
         let mut hazard: Option<(u64, Hazard)> = None;
-        // The warp reads as a whole: its common clock counts, and no lane is the writer.
-        let accessor = machine.clocks.accessor(warp.number, 0);
+        // A warp that reads as a whole: its common clock counts, and no lane is the writer.
+        let accessor = machine.clocks.accessor(warp.number, lanes);
+        let what = if lanes == 0 { "a product (wgmma)" } else { "a product (tcgen05_mma)" };
         for address in pieces {
             for cell in machine.cells(*address, PIECE as u64) {
                 let found = self.shared.read_by_proxy(cell, accessor, &machine.proxy.fences, engine, group);
@@ -185,14 +186,7 @@ impl RaceState<'_> {
             }
         }
         if let Some((address, hazard)) = hazard {
-            self.report_proxy_hazard(
-                warp,
-                matrix.site,
-                (address, false),
-                hazard,
-                "a product (wgmma)",
-                machine,
-            );
+            self.report_proxy_hazard(warp, matrix.site, (address, false), hazard, what, machine);
         }
     }
 }

@@ -129,8 +129,8 @@ impl Observer for RaceState<'_> {
             Event::BoxStoreCompleted { warp, copy, number, data } => {
                 self.box_store_completed(warp, copy, *number, data, machine);
             }
-            Event::OperandRead { warp, matrix, engine, pieces } => {
-                self.operand(warp, matrix, *engine, pieces, machine);
+            Event::OperandRead { warp, matrix, engine, lanes, pieces } => {
+                self.operand((warp, *lanes), matrix, *engine, pieces, machine);
             }
             _ => {}
         }

@@ -13,6 +13,9 @@ pub(super) use values::{approximations, float8, math, matrices, warps};
 /// The product of a warpgroup, which [`super::operation`] fills.
 pub(super) const WGMMA: &str = include_str!("../device/wgmma.cuh.template");
 
+/// The products and the moves of `tcgen05`, which [`super::tensor_memory`] fills.
+pub(super) const TCGEN05: &str = include_str!("../device/tcgen05.cuh.template");
+
 /// A template with a row's values at their names.
 pub(super) fn fill(template: &str, row: &[(&str, &str)]) -> String {
     let parts = template.split('$').enumerate();

@@ -1,0 +1,132 @@
+//! Allocations in tensor memory, and what every kernel with one does before and after its own statements.
+//!
+//! ```text
+//! warp 0: allocate, address to shared memory        the kernel's statements
+//! fence | barrier | fence                           fence | barrier | fence
+//! every thread reads the address                    warp 0: free
+//! ```
+//! Law: the columns of the allocations follow one another; all of them are allocated once, for the whole kernel.
+
+use super::datum::StaticValue;
+use super::evaluator::{Evaluator, Outcome, TileStatement};
+use super::tile::TileAccess;
+use crate::elem::Elem;
+use crate::index::{Index, VarId};
+use crate::ir::{BinaryOp, TypeRef};
+use crate::origin::Origin;
+use crate::program::tensor_memory::{COLUMNS, LANE, LANES};
+use crate::program::{
+    BarrierAt, Comparison, Participants, Place, PlaceId, Signal, Space, Statement, StatementKind, Value,
+    VariableKind, WARP,
+};
+use crate::view::View;
+
+impl Evaluator<'_> {
+    /// `tensor_memory::<f32>([m, n])`: modes of the warps of a warpgroup, of a warp's rows, and of columns.
+    pub(super) fn tensor_memory(
+        &mut self,
+        extents: &[i64],
+        types: &[TypeRef],
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
+        let elem = match types {
+            [ty] => self.elem(*ty, origin)?,
+            _ => None,
+        };
+        if elem != Some(Elem::F32) {
+            let message = "tensor memory holds sums, which are of f32";
+            return self.fail_help(origin, message, "`tensor_memory::<f32>([128, 64])`");
+        }
+        let shape = <[i64; 2]>::try_from(extents).ok();
+        let Some([rows, columns]) = shape.filter(|[m, n]| matches!(m, 64 | 128) && *n > 0) else {
+            let message = format!("tensor memory of extents {extents:?}");
+            let help = "a product has 64 or 128 rows, and columns: `tensor_memory::<f32>([128, 64])`";
+            return self.fail_help(origin, message, help);
+        };
+        let threads: i64 = self.block.iter().map(|extent| i64::from(*extent)).product();
+        if threads % WARP != 0 {
+            return self.fail_help(
+                origin,
+                format!("a warp allocates tensor memory and the block has {threads} threads"),
+                "make the block a multiple of 32 threads",
+            );
+        }
+        let (base, first) = self.tensor_columns().unwrap_or((None, 0));
+        let total = i64::from(first).saturating_add(columns);
+        if total > i64::from(COLUMNS) {
+            return self.fail_help(
+                origin,
+                format!("the block's tensor memory reaches {total} columns, a multiprocessor has {COLUMNS}"),
+                "choose fewer columns, or fewer accumulators",
+            );
+        }
+        let base = match base {
+            Some(base) => base,
+            None => self.unnamed("tensor_memory", VariableKind::Elem(Elem::U32), false, origin),
+        };
+        let id = PlaceId(self.tables.places.len() as u32);
+        self.tables.places.push(Place {
+            name: "tensor_memory".to_owned(),
+            space: Space::Tensor { base, column: first },
+            elem: Elem::F32,
+            len: u64::from(LANES) * columns as u64,
+            align: 4,
+            mutable: true,
+            origin,
+        });
+        let numbers = |list: [i64; 3]| list.map(Index::constant).to_vec();
+        let (extents, strides) = (numbers([4, rows / 4, columns]), numbers([32 * LANE, LANE, 1]));
+        Ok(StaticValue::View(View::whole(id, extents, strides, true)))
+    }
+
+    /// The variable of the address and the columns in use, where there are any.
+    fn tensor_columns(&self) -> Option<(Option<VarId>, u32)> {
+        let mut found = self.tables.places.iter().filter_map(|place| match place.space {
+            Space::Tensor { base, column } => {
+                Some((Some(base), column + (place.len / u64::from(LANES)) as u32))
+            }
+            Space::Global(_) | Space::Shared { .. } | Space::Remote { .. } | Space::Local => None,
+        });
+        found.next_back()
+    }
+
+    /// Allocates before the kernel's statements what they use, and frees it after them.
+    pub(super) fn tensor_memory_around(&mut self, thread: &Index) {
+        let Some((Some(base), columns)) = self.tensor_columns() else { return };
+        let origin = self.tables.variables[base.0 as usize].origin;
+        let Ok(space) = self.shared_memory(4, 4, origin) else { return };
+        let place = PlaceId(self.tables.places.len() as u32);
+        self.tables.places.push(Place {
+            name: "tensor_memory_address".to_owned(),
+            space,
+            elem: Elem::U32,
+            len: 1,
+            align: 4,
+            mutable: true,
+            origin,
+        });
+        let statement = |kind| Statement { kind, origin };
+        let one_warp = |signal: Signal| -> TileStatement {
+            let own = vec![statement(StatementKind::Signal(signal))];
+            let first = Comparison { op: BinaryOp::Lt, left: thread.clone(), right: Index::constant(WARP) };
+            statement(StatementKind::If(Value::Compare(first), own, Vec::new()))
+        };
+        let fence = |after| statement(StatementKind::Signal(Signal::TensorFence { after }));
+        let barrier = || statement(StatementKind::Barrier(Participants::Block));
+        let number = Index::constant;
+        let view = View::whole(place, vec![number(1)], vec![number(1)], true);
+        let address = TileAccess { view, coordinates: vec![number(0)], origin };
+        let read = StatementKind::Let(base, Some(Value::Load(Box::new(address))));
+        let address = BarrierAt { place, index: number(0) };
+        let before = [
+            one_warp(Signal::TensorAllocate { columns, address }),
+            fence(false),
+            barrier(),
+            fence(true),
+            statement(read),
+        ];
+        self.out.splice(0..0, before);
+        let after = [fence(false), barrier(), fence(true), one_warp(Signal::TensorFree { columns, base })];
+        self.out.extend(after);
+    }
+}
