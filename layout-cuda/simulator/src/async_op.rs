@@ -175,7 +175,10 @@ impl AsyncOps {
         self.list.iter().any(|work| {
             matches!(
                 work,
-                AsyncOp::TensorAllocate { .. } | AsyncOp::TensorProduct(_) | AsyncOp::TensorMove(_)
+                AsyncOp::TensorAllocate { .. }
+                    | AsyncOp::TensorFree { .. }
+                    | AsyncOp::TensorProduct(_)
+                    | AsyncOp::TensorMove(_)
             )
         })
     }

@@ -21,7 +21,7 @@ impl Machine<'_> {
     pub(crate) fn tensor_allocate(&mut self, warp: &mut Warp, src: u32, site: u32) {
         self.converged(warp, "the allocation of tensor memory", site);
         let rank = self.rank(warp.number as usize);
-        self.proxy.tensor.allocated[rank] = true;
+        self.proxy.tensor.allocated[rank] = Some((warp.number, site));
         warp.int[src as usize] = [0; LANES];
         // One store, whoever of the warp does it.
         let active = warp.active;
@@ -35,7 +35,7 @@ impl Machine<'_> {
         let rank = self.rank(warp.number as usize);
         let columns = 0..COLUMNS;
         self.tensor_used(warp, TensorAccess { site, what: TensorUse::Free, quarters: 0..4, columns });
-        self.proxy.tensor.allocated[rank] = false;
+        self.proxy.tensor.allocated[rank] = None;
     }
 
     /// A fence of some lanes, or a wait of the warp.
@@ -52,7 +52,7 @@ impl Machine<'_> {
     /// Reports the use of tensor memory that is not allocated, then what else is wrong with it.
     fn tensor_used(&mut self, warp: &Warp, access: TensorAccess) {
         let rank = self.rank(warp.number as usize);
-        if !self.proxy.tensor.allocated[rank] {
+        if self.proxy.tensor.allocated[rank].is_none() {
             self.report(FindingKind::Uninitialised, access.site, warp.number, warp.active, None, |_| {
                 "tensor memory is used that is not allocated".to_owned()
             });
@@ -200,6 +200,15 @@ impl Machine<'_> {
                 site: barrier.site,
                 thread,
                 arrival: Some(arrival),
+            });
+        }
+    }
+
+    /// Reports tensor memory that a block never frees: the next block of the multiprocessor would wait for it for ever.
+    pub(crate) fn finish_tensor_memory(&mut self) {
+        for (warp, site) in std::mem::take(&mut self.proxy.tensor.allocated).into_iter().flatten() {
+            self.report(FindingKind::InFlightAtEnd, site, warp, 1, None, |_| {
+                "the block ends with tensor memory that it has not freed".to_owned()
             });
         }
     }

@@ -132,6 +132,7 @@ impl Machine<'_> {
         self.finish_transfers();
         self.finish_products();
         self.uncommitted_products();
+        self.finish_tensor_memory();
         self.finish_registers();
         self.notify(&Event::End);
         for one in std::mem::take(&mut self.proxy.named_arrivals) {

@@ -8,8 +8,8 @@ use layout_compiler::program::tensor_memory::{COLUMNS, LANES};
 pub(crate) struct TensorMemory {
     /// 32 bits of each block, lane and column.
     words: Vec<u32>,
-    /// For each block whether it is allocated.
-    pub allocated: Vec<bool>,
+    /// For each block the warp and the site of its allocation.
+    pub allocated: Vec<Option<(u32, u32)>>,
     /// The products that each warp has issued.
     pub issued: Vec<u32>,
     /// The threads that issued products, and the number of the last one among its warp's.
@@ -24,7 +24,7 @@ impl TensorMemory {
         self.words.clear();
         self.words.resize(ranks * (LANES * COLUMNS) as usize, u32::MAX);
         self.allocated.clear();
-        self.allocated.resize(ranks, false);
+        self.allocated.resize(ranks, None);
         self.issued.clear();
         self.issued.resize(warps, 0);
         self.last.clear();

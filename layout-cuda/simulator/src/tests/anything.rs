@@ -5,13 +5,14 @@ use super::build::{Build, Code, at, f32, floats, int, load, plus};
 use crate::Options;
 use layout_compiler::bind::BoundMap;
 use layout_compiler::elem::{Constant, Elem};
-use layout_compiler::index::Index;
+use layout_compiler::index::{Index, VarId};
 use layout_compiler::ir::BinaryOp;
-use layout_compiler::program::Scope;
+use layout_compiler::program::tensor_memory::LANE;
 use layout_compiler::program::{
     Access, BarrierAt, Comparison, MatrixSource, Operation, Participants, PlaceId, SharedMatrix, Signal,
     StatementKind, StoreMatrix, TensorLoad, TensorMap, TensorStore, Value, Wgmma,
 };
+use layout_compiler::program::{Scope, Space, TensorAt, TensorMove, TensorProduct};
 
 /// Numbers that look random.
 struct Numbers(u64);
@@ -29,6 +30,9 @@ struct Places {
     tile: PlaceId,
     barriers: PlaceId,
     acc: PlaceId,
+    address: PlaceId,
+    tensor: PlaceId,
+    base: VarId,
 }
 
 fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
@@ -40,7 +44,7 @@ fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
     let shared = |n: &mut Numbers, width| Access { width, ..b.access(p.tile, &index(n, 5000), &[], line) };
     let signal = |signal| at(line, StatementKind::Signal(signal));
     let operation = |operation| at(line, StatementKind::Operation(operation));
-    match n.below(20) {
+    match n.below(26) {
         0 | 1 => signal(Signal::BarrierInit { barrier: barrier(n), arrivals: n.below(70) as u32 }),
         2 => signal(Signal::BarrierInitFence),
         3 | 4 => {
@@ -100,6 +104,44 @@ fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
             let values = (0..8).map(|i| load(b.access(p.acc, &int(i % 4), &[], line))).collect();
             operation(Operation::StoreMatrix(StoreMatrix { destination: shared(n, 8), values }))
         }
+        20 => signal(Signal::TensorCommit { barrier: barrier(n) }),
+        21 => signal(Signal::TensorFence { after: n.below(2) == 0 }),
+        22 => signal(Signal::TensorWait { stores: n.below(2) == 0 }),
+        23 => match n.below(2) {
+            0 => signal(Signal::TensorFree { columns: 32, base: p.base }),
+            _ => {
+                let address = BarrierAt { place: p.address, index: int(0) };
+                signal(Signal::TensorAllocate { columns: 32, address })
+            }
+        },
+        24 => {
+            let matrix = |n: &mut Numbers| SharedMatrix {
+                first: shared(n, 1),
+                k_major: n.below(2) == 0,
+                swizzle_bytes: [32, 64, 128][n.below(3) as usize],
+                leading_bytes: n.below(1 << 20) as u32,
+                stride_bytes: n.below(1 << 20) as u32,
+            };
+            operation(Operation::TensorProduct(Box::new(TensorProduct {
+                m: [64, 128][n.below(2) as usize],
+                n: 16,
+                elem: Elem::F16,
+                d: TensorAt { place: p.tensor, base: p.base, address: index(n, 520) },
+                a: matrix(n),
+                b: matrix(n),
+                accumulate: Value::Constant(Constant::bool(n.below(2) == 0)),
+            })))
+        }
+        25 => operation(Operation::TensorMove(Box::new(TensorMove {
+            stores: n.below(2) == 0,
+            columns: 4,
+            tensor: TensorAt {
+                place: p.tensor,
+                base: p.base,
+                address: plus(&index(n, 520), &int(32 * LANE * n.below(5) as i64)),
+            },
+            registers: b.access(p.acc, &int(0), &[], line),
+        }))),
         17 => at(
             line,
             StatementKind::Barrier([Participants::Block, Participants::Cluster][n.below(2) as usize]),
@@ -134,7 +176,10 @@ fn anything_gives_a_report() {
             });
             b.bound.maps.push(BoundMap { extents: vec![70, 40], strides: vec![144] });
         }
-        let places = Places { thread: b.thread(0), tile, barriers, acc };
+        let address = b.shared("address", Elem::U32, 1);
+        let base = VarId(0);
+        let tensor = b.place("tensor", Space::Tensor { base, column: 0 }, Elem::F32, 128 * 16, true);
+        let places = Places { thread: b.thread(0), tile, barriers, acc, address, tensor, base };
         for line in 1..40 {
             let mut next = statement(&mut n, &b, &places, line);
             if n.below(3) > 0 {

@@ -92,7 +92,7 @@ impl Build {
         }
     }
 
-    fn place(&mut self, name: &str, space: Space, elem: Elem, len: u64, mutable: bool) -> PlaceId {
+    pub(super) fn place(&mut self, name: &str, space: Space, elem: Elem, len: u64, mutable: bool) -> PlaceId {
         let origin = Origin(0);
         self.tables.places.push(Place { name: name.into(), space, elem, len, align: 16, mutable, origin });
         PlaceId(self.tables.places.len() as u32 - 1)

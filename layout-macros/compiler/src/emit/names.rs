@@ -196,7 +196,7 @@ fn sanitise(wanted: &str) -> String {
 }
 
 /// How reserved names begin: wrappers that are made for their numbers, macros of CUDA's headers.
-const FAMILIES: [&str; 3] = ["wgmma_m64", "CUDART", "NV_"];
+const FAMILIES: [&str; 4] = ["wgmma_m64", "tcgen05_", "CUDART", "NV_"];
 
 fn is_reserved(name: &str) -> bool {
     small_floats().any(|(typedef, _)| typedef == name)
