@@ -8,7 +8,7 @@ use layout_cuda::{Device, Error, tiled_kernel};
 use layout_tests::support::cubin::compiled;
 
 /// A line and what it needs in the attribute.
-const LINES: [(&str, &str); 23] = [
+const LINES: [(&str, &str); 25] = [
     ("y[[i]] = x[[i]] * 2.0;", ""),
     ("copy_dram_to_sram_async(&mut s, x, row_major([32])); async_copy_wait_all(); y[[i]] = s[[i]];", ""),
     ("let m = mma_atom::<f32>([16, 8, 8]); PRODUCT", "f32 [16, 8] [8, 8] [16, 8]"),
@@ -32,6 +32,18 @@ const LINES: [(&str, &str); 23] = [
     ("let m = mma_atom::<u32>([16, 8, 64]); SCALED", "u32 [16, 16] [16, 8] u8 [16, 4] [4, 8]"),
     ("let m = mma_atom::<e4m3>([16, 8, 32]); SCALED", "e4m3 [16, 128] [128, 8] u8 [16, 4] [4, 8]"),
     ("let m = mma_atom::<e5m2>([16, 8, 32]); SCALED", "e5m2 [16, 128] [128, 8] u8 [16, 4] [4, 8]"),
+    (
+        "let d = tensor_memory::<f32>([128, 32]); let mut own = local::<f32>(row_major([32])).fill(1.0); \
+         tcgen05_store(&mut d.slice(0), &own); tcgen05_wait_store(); tcgen05_load(&mut own, &d.slice(0)); \
+         tcgen05_wait_load(); y[[i]] = own[[3]];",
+        "",
+    ),
+    (
+        "let a = shared::<f32>(row_major([128, 32]).swizzle_bytes(128)); let mut d = tensor_memory::<f32>([128, 128]); \
+         let done = mbarriers(1, 1); barrier(); if i == 0 { tcgen05_mma(&mut d, &a, &a.transpose(), false); \
+         tcgen05_commit(done.at(0)); } done.at(0).wait(0); y[[i]] = 1.0;",
+        "",
+    ),
 ];
 
 /// The architectures of the table, with every suffix that they have.
@@ -100,15 +112,17 @@ fn nvrtc_takes_what_the_table_says() {
     let (seed, pairs) = (number("ARCH_SEED", u64::from(std::process::id())), number("ARCH_PAIRS", 60));
     let all = architectures();
     assert_eq!(all.len(), 12 + 6 + 5, "{all:?}");
-    let consumer = "sm_120a".parse().expect("an architecture");
+    // Between them they have everything of the lines.
+    let newest = ["sm_120a", "sm_100a"].map(|name| name.parse().expect("an architecture"));
     for at in 0..pairs {
         let random = (seed.wrapping_mul(1000) + at).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let (line, product) = LINES[random as usize % LINES.len()];
         let arch = all[random as usize / LINES.len() % all.len()];
         // Of what is refused, the text is the one for an architecture that has it.
         let own = text(arch, line, product);
+        let mut others = newest.iter().filter_map(|arch| text(*arch, line, product).ok());
         let (text, flags) =
-            own.clone().or_else(|_| text(consumer, line, product)).expect("sm_120a has all of these");
+            own.clone().ok().or_else(|| others.next()).expect("one of the newest has each of these");
         let found = compiled(&text, &arch.to_string(), flags);
         assert_eq!(
             own.is_ok(),

@@ -7,7 +7,7 @@ use layout_compiler::{Promises, compile, emit};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Texts with most of the language between them.
-const SOURCES: [&str; 18] = [
+const SOURCES: [&str; 19] = [
     include_str!("kernels/bits.rs"),
     include_str!("kernels/clusters.rs"),
     include_str!("kernels/control.rs"),
@@ -21,6 +21,7 @@ const SOURCES: [&str; 18] = [
     include_str!("kernels/orders.rs"),
     include_str!("kernels/reduce.rs"),
     include_str!("kernels/stencil.rs"),
+    include_str!("kernels/tensor_memory.rs"),
     include_str!("kernels/together.rs"),
     include_str!("kernels/types.rs"),
     include_str!("kernels/warpgroups.rs"),

@@ -34,6 +34,7 @@ mod sharing;
 mod sorting;
 mod stencil;
 pub mod strangers;
+mod tensor_memory;
 mod together;
 mod types;
 mod warpgroups;
@@ -85,6 +86,7 @@ pub fn cases() -> Vec<Case> {
         fences::cases(),
         gemm::cases(),
         grouped::cases(),
+        tensor_memory::cases(),
         warpgroups::cases(),
         warps::cases(),
         words::cases(),

@@ -48,7 +48,7 @@ impl fmt::Display for Edit {
 }
 
 /// The words that order something, where they are as a statement of their own.
-const ORDERING: [Intrinsic; 23] = [
+const ORDERING: [Intrinsic; 28] = [
     Intrinsic::Barrier,
     Intrinsic::SyncWarp,
     Intrinsic::NamedBarrier,
@@ -72,9 +72,14 @@ const ORDERING: [Intrinsic; 23] = [
     Intrinsic::BulkWaitGroupRead,
     Intrinsic::FenceAsyncProxy,
     Intrinsic::FenceAsyncProxyGlobal,
+    Intrinsic::Tcgen05Commit,
+    Intrinsic::Tcgen05WaitLoad,
+    Intrinsic::Tcgen05WaitStore,
+    Intrinsic::Tcgen05FenceBefore,
+    Intrinsic::Tcgen05FenceAfter,
 ];
 /// The words that touch memory or another thread, beside those and `view[[..]]`.
-const TOUCHING: [Intrinsic; 47] = [
+const TOUCHING: [Intrinsic; 50] = [
     Intrinsic::Fill,
     Intrinsic::CopyFrom,
     Intrinsic::CopyFromAsync,
@@ -116,6 +121,9 @@ const TOUCHING: [Intrinsic; 47] = [
     Intrinsic::TmaStore,
     Intrinsic::StoreAsync,
     Intrinsic::Wgmma,
+    Intrinsic::Tcgen05Mma,
+    Intrinsic::Tcgen05Load,
+    Intrinsic::Tcgen05Store,
     Intrinsic::StoreMatrix,
     Intrinsic::LoadA,
     Intrinsic::LoadB,
