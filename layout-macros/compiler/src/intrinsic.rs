@@ -46,6 +46,8 @@ pub(crate) enum Family {
     Fragments,
     /// TMA, mbarriers, warpgroup products, clusters.
     Asynchronous,
+    /// Tensor memory, and the products of one thread in it.
+    TensorMemory,
 }
 
 /// Every member: the elementwise words, then the others.
@@ -414,23 +416,23 @@ vocabulary! {
     /// `sync_warp()`: every thread of the warp waits for every other; what they wrote before is seen after.
     SyncWarp = "sync_warp", Function, 0..=0, Threads, None;
     /// `tensor_memory::<f32>([m, n])`: `m` rows of `n` columns of tensor memory, `[4, m / 4, n]`: a part for each warp.
-    TensorMemory = "tensor_memory", Function, 1..=1, Asynchronous, Some(Feature::Tcgen05);
+    TensorMemory = "tensor_memory", Function, 1..=1, TensorMemory, Some(Feature::Tcgen05);
     /// `tcgen05_mma(&mut d, &a, &b, accumulate)`: `d = a b` or `d += a b` in tensor memory, by one thread; in flight until a commit.
-    Tcgen05Mma = "tcgen05_mma", Function, 4..=4, Asynchronous, Some(Feature::Tcgen05);
+    Tcgen05Mma = "tcgen05_mma", Function, 4..=4, TensorMemory, Some(Feature::Tcgen05);
     /// `tcgen05_commit(barrier)`: an arrival at the barrier when the products that this thread issued are complete.
-    Tcgen05Commit = "tcgen05_commit", Function, 1..=1, Asynchronous, Some(Feature::Tcgen05);
+    Tcgen05Commit = "tcgen05_commit", Function, 1..=1, TensorMemory, Some(Feature::Tcgen05);
     /// `tcgen05_load(&mut registers, &d.slice(warp))`: by a warp, its rows of tensor memory; in flight until the wait.
-    Tcgen05Load = "tcgen05_load", Function, 2..=2, Asynchronous, Some(Feature::Tcgen05);
+    Tcgen05Load = "tcgen05_load", Function, 2..=2, TensorMemory, Some(Feature::Tcgen05);
     /// `tcgen05_store(&mut d.slice(warp), &registers)`: by a warp, to its rows of tensor memory; in flight until the wait.
-    Tcgen05Store = "tcgen05_store", Function, 2..=2, Asynchronous, Some(Feature::Tcgen05);
+    Tcgen05Store = "tcgen05_store", Function, 2..=2, TensorMemory, Some(Feature::Tcgen05);
     /// `tcgen05_wait_load()`: waits for the warp's `tcgen05_load`s.
-    Tcgen05WaitLoad = "tcgen05_wait_load", Function, 0..=0, Asynchronous, Some(Feature::Tcgen05);
+    Tcgen05WaitLoad = "tcgen05_wait_load", Function, 0..=0, TensorMemory, Some(Feature::Tcgen05);
     /// `tcgen05_wait_store()`: waits for the warp's `tcgen05_store`s.
-    Tcgen05WaitStore = "tcgen05_wait_store", Function, 0..=0, Asynchronous, Some(Feature::Tcgen05);
+    Tcgen05WaitStore = "tcgen05_wait_store", Function, 0..=0, TensorMemory, Some(Feature::Tcgen05);
     /// `tcgen05_fence_before_thread_sync()`: this thread's use of tensor memory comes before what its next synchronisation orders.
-    Tcgen05FenceBefore = "tcgen05_fence_before_thread_sync", Function, 0..=0, Asynchronous, Some(Feature::Tcgen05);
+    Tcgen05FenceBefore = "tcgen05_fence_before_thread_sync", Function, 0..=0, TensorMemory, Some(Feature::Tcgen05);
     /// `tcgen05_fence_after_thread_sync()`: this thread's use of tensor memory comes after what its last synchronisation ordered.
-    Tcgen05FenceAfter = "tcgen05_fence_after_thread_sync", Function, 0..=0, Asynchronous, Some(Feature::Tcgen05);
+    Tcgen05FenceAfter = "tcgen05_fence_after_thread_sync", Function, 0..=0, TensorMemory, Some(Feature::Tcgen05);
 }
 
 impl Intrinsic {

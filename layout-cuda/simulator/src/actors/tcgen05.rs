@@ -23,7 +23,7 @@ impl Machine<'_> {
         let rank = self.rank(warp.number as usize);
         self.proxy.tensor.allocated[rank] = Some((warp.number, site));
         warp.int[src as usize] = [0; LANES];
-        // One store, whoever of the warp does it.
+        // One store, by any lane of the warp.
         let active = warp.active;
         warp.active &= active.wrapping_neg();
         self.store(warp, src, Sum::constant(0), None, site);

@@ -125,7 +125,8 @@ impl Interpreter<'_> {
             }
             // Every other word that takes a view first may write it, and so may one that takes what is not understood.
             _ => {
-                let moves = matches!(word.family(), Family::Asynchronous | Family::Movement);
+                let moves =
+                    matches!(word.family(), Family::Asynchronous | Family::TensorMemory | Family::Movement);
                 let function = word.form() == Form::Function && moves;
                 match arguments.first() {
                     Some(Value::View(View { mutable: true, .. })) => {

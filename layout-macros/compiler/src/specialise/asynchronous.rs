@@ -22,7 +22,7 @@ const GROUP: i64 = 128;
 impl Evaluator<'_> {
     /// A word about asynchronous work, or about who does it.
     pub(super) fn asynchronous(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
-        let Call { word: intrinsic, types, values, origin } = call;
+        let Call { word: intrinsic, values, origin, .. } = call;
         let name = intrinsic.name();
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or(StaticValue::Unknown);
@@ -158,30 +158,6 @@ impl Evaluator<'_> {
                 let product = TileOperation::Wgmma { accumulator, a, b, accumulate };
                 return self.effect(origin, StatementKind::Operation(product));
             }
-            Intrinsic::TensorMemory => {
-                let extents = self.sizes(next(), name, origin)?;
-                return self.tensor_memory(&extents, types, origin);
-            }
-            Intrinsic::Tcgen05Mma => {
-                let d = self.written(next(), name, origin)?;
-                let (a, b) = (self.view(next(), name, origin)?, self.view(next(), name, origin)?);
-                let accumulate = self.coerce(next(), Elem::Bool, origin)?;
-                let product = TileOperation::TensorProduct { d, a, b, accumulate };
-                return self.effect(origin, StatementKind::Operation(product));
-            }
-            Intrinsic::Tcgen05Load | Intrinsic::Tcgen05Store => {
-                let to = self.written(next(), name, origin)?;
-                let from = self.view(next(), name, origin)?;
-                let stores = intrinsic == Intrinsic::Tcgen05Store;
-                let (tensor, registers) = if stores { (to, from) } else { (from, to) };
-                let moved = TileOperation::TensorMove { stores, tensor, registers };
-                return self.effect(origin, StatementKind::Operation(moved));
-            }
-            Intrinsic::Tcgen05Commit => Signal::TensorCommit { barrier: self.barrier(next(), name, origin)? },
-            Intrinsic::Tcgen05FenceBefore => Signal::TensorFence { after: false },
-            Intrinsic::Tcgen05FenceAfter => Signal::TensorFence { after: true },
-            Intrinsic::Tcgen05WaitLoad => Signal::TensorWait { stores: false },
-            Intrinsic::Tcgen05WaitStore => Signal::TensorWait { stores: true },
             Intrinsic::StoreMatrix => {
                 let destination = self.written(next(), name, origin)?;
                 let source = self.view(next(), name, origin)?;
@@ -369,7 +345,7 @@ impl Evaluator<'_> {
         Ok(StaticValue::Barrier(BarrierAt { place, index }))
     }
 
-    fn barrier(&mut self, datum: StaticValue, name: &str, origin: Origin) -> Outcome<BarrierAt> {
+    pub(super) fn barrier(&mut self, datum: StaticValue, name: &str, origin: Origin) -> Outcome<BarrierAt> {
         match datum {
             StaticValue::Barrier(barrier) => Ok(barrier),
             StaticValue::Barriers(place, 1) => Ok(BarrierAt { place, index: Index::constant(0) }),

@@ -9,9 +9,11 @@
 
 use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome, TileStatement};
-use super::tile::TileAccess;
+use super::tile::{TileAccess, TileOperation};
+use super::vocabulary::Call;
 use crate::elem::Elem;
 use crate::index::{Index, VarId};
+use crate::intrinsic::Intrinsic;
 use crate::ir::{BinaryOp, TypeRef};
 use crate::origin::Origin;
 use crate::program::tensor_memory::{COLUMNS, LANE, LANES};
@@ -22,13 +24,44 @@ use crate::program::{
 use crate::view::View;
 
 impl Evaluator<'_> {
+    /// A word about tensor memory.
+    pub(super) fn tensor_word(&mut self, call: Call<'_>) -> Outcome<StaticValue> {
+        let Call { word: intrinsic, types, values, origin } = call;
+        let name = intrinsic.name();
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or(StaticValue::Unknown);
+        let signal = match intrinsic {
+            Intrinsic::TensorMemory => {
+                let extents = self.sizes(next(), name, origin)?;
+                return self.tensor_memory(&extents, types, origin);
+            }
+            Intrinsic::Tcgen05Mma => {
+                let d = self.written(next(), name, origin)?;
+                let (a, b) = (self.view(next(), name, origin)?, self.view(next(), name, origin)?);
+                let accumulate = self.coerce(next(), Elem::Bool, origin)?;
+                let product = TileOperation::TensorProduct { d, a, b, accumulate };
+                return self.effect(origin, StatementKind::Operation(product));
+            }
+            Intrinsic::Tcgen05Load | Intrinsic::Tcgen05Store => {
+                let to = self.written(next(), name, origin)?;
+                let from = self.view(next(), name, origin)?;
+                let stores = intrinsic == Intrinsic::Tcgen05Store;
+                let (tensor, registers) = if stores { (to, from) } else { (from, to) };
+                let moved = TileOperation::TensorMove { stores, tensor, registers };
+                return self.effect(origin, StatementKind::Operation(moved));
+            }
+            Intrinsic::Tcgen05Commit => Signal::TensorCommit { barrier: self.barrier(next(), name, origin)? },
+            Intrinsic::Tcgen05FenceBefore => Signal::TensorFence { after: false },
+            Intrinsic::Tcgen05FenceAfter => Signal::TensorFence { after: true },
+            Intrinsic::Tcgen05WaitLoad => Signal::TensorWait { stores: false },
+            Intrinsic::Tcgen05WaitStore => Signal::TensorWait { stores: true },
+            _ => return self.meaningless(name, origin),
+        };
+        self.effect(origin, StatementKind::Signal(signal))
+    }
+
     /// `tensor_memory::<f32>([m, n])`: modes of the warps of a warpgroup, of a warp's rows, and of columns.
-    pub(super) fn tensor_memory(
-        &mut self,
-        extents: &[i64],
-        types: &[TypeRef],
-        origin: Origin,
-    ) -> Outcome<StaticValue> {
+    fn tensor_memory(&mut self, extents: &[i64], types: &[TypeRef], origin: Origin) -> Outcome<StaticValue> {
         let elem = match types {
             [ty] => self.elem(*ty, origin)?,
             _ => None,

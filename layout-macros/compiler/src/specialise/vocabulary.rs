@@ -83,6 +83,7 @@ impl Evaluator<'_> {
             Family::Together => self.together(call),
             Family::Fragments => self.matrix(call),
             Family::Asynchronous => self.asynchronous(call),
+            Family::TensorMemory => self.tensor_word(call),
         }
     }
 

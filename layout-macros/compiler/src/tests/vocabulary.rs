@@ -67,7 +67,7 @@ const PURPOSES: [(&str, &str); 25] = [
          tcgen05_fence_before_thread_sync tcgen05_fence_after_thread_sync",
     ),
     (
-        "Mbarriers and modular_bounds of stages",
+        "Mbarriers and rings of stages",
         "mbarriers at arrive arrive_expect arrive_remote wait pipeline_state stage phase advance",
     ),
     (
