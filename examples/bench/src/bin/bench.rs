@@ -34,7 +34,7 @@ enum Workload {
     Epilogues(epilogues::Options),
     /// Products of groups of rows, products with scales of blocks; by PyTorch with `breadth.py grouped`, `breadth.py block`
     Grouped,
-    /// A mixture of experts beside its products alone; by PyTorch with `breadth.py experts`
+    /// A mixture of experts, next to its products alone; by PyTorch with `breadth.py experts`
     Experts,
     /// Bodies that attract one another, all pairs, beside the roof
     Bodies,
