@@ -1,4 +1,4 @@
-//! A mixture of experts beside its products: gating, the sort by expert, SwiGLU, the weighted sum; logits with many that are equal.
+//! A mixture of experts but for its products: gating, the sort by expert, SwiGLU, the weighted sum; logits with many that are equal.
 
 use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{doubles, floats, integers};

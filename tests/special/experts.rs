@@ -1,4 +1,4 @@
-//! A mixture of experts beside its products, by its host functions. Of softmax and normalised weights a NaN makes all NaN; the experts are
+//! A mixture of experts but for its products, by its host functions. Of softmax and normalised weights a NaN makes all NaN; the experts are
 //! those of the largest logits all the same.
 
 use super::bench::{Bench, Want};

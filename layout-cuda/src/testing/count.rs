@@ -6,7 +6,7 @@ use layout_simulator::{Counts, Report};
 
 use super::Sizes;
 
-/// How many lines of a kernel are listed beside a bound that is exceeded.
+/// How many lines of a kernel are listed with a bound that is exceeded.
 const LISTED: usize = 4;
 
 /// What [`Test::at_most`](super::Test::at_most) bounds, by its meaning in [`Counts`].

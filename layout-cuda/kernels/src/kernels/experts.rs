@@ -1,4 +1,4 @@
-//! A mixture of experts beside its products: which experts a token has and with which weights, tokens sorted by expert, SwiGLU, and the
+//! A mixture of experts but for its products: which experts a token has and with which weights, tokens sorted by expert, SwiGLU, and the
 //! weighted sum back to tokens.
 //!
 //! ```text
