@@ -90,9 +90,13 @@ impl Evaluator<'_> {
         let (to, from) =
             (self.tables.place(destination.place).clone(), self.tables.place(source.place).clone());
         if to.elem != from.elem {
-            return self.fail(
+            return self.fail_help(
                 origin,
                 format!("a copy from `{}` of {} to `{}` of {}", from.name, from.elem, to.name, to.elem),
+                format!(
+                    "a copy converts nothing: convert each element, `to[[i]] = from[[i]].cast::<{}>()`",
+                    to.elem
+                ),
             );
         }
         // Modes of one element do not count, as a row of a tile is as good as a list.

@@ -71,6 +71,12 @@ impl Evaluator<'_> {
                 format!("write {rank} {}: one for each mode", plural(rank, "coordinate")),
             );
         }
+        for (id, datum) in written.iter().zip(&coordinates) {
+            if !matches!(datum, StaticValue::Index(_)) {
+                // The error is of the coordinate, not of the element.
+                self.expect_index(datum.clone(), self.origin(*id))?;
+            }
+        }
         let coordinates = self.coordinates(&view, coordinates, &[], origin)?;
         self.not_outside(&view, written, &coordinates, origin)?;
         let (view, coordinates) = self.by_elements(view, coordinates, origin)?;
@@ -164,6 +170,6 @@ impl Evaluator<'_> {
     }
 }
 
-fn plural(count: usize, word: &str) -> String {
+pub(super) fn plural(count: usize, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
 }

@@ -40,20 +40,6 @@ impl Evaluator<'_> {
             return self.of_indices(function, indices, values, signed, origin);
         }
         let (parts, elem) = self.operands(function, values, origin)?;
-        if !function.domain().holds(elem) {
-            let types: Vec<&str> =
-                Elem::ALL.into_iter().filter(|elem| function.domain().holds(*elem)).map(Elem::name).collect();
-            let kin = |other: &Math| other.name().starts_with(name) && other.domain().holds(elem);
-            let kin: Vec<String> =
-                Math::ALL.into_iter().filter(kin).map(|other| format!("`{}`", other.name())).collect();
-            let kin = if kin.is_empty() {
-                String::new()
-            } else {
-                format!("; of {elem} there is {}", kin.join(", "))
-            };
-            let help = format!("it is of {}{kin}", types.join(", "));
-            return self.fail_help(origin, format!("`{name}` does not apply to {elem}"), help);
-        }
         let result = function.result().of(elem);
         if let Some(known) = folded(function, elem, &parts) {
             return Ok(known);
@@ -89,14 +75,47 @@ impl Evaluator<'_> {
                 }
                 StaticValue::Scalar(value, elem) => (vec![value], elem),
                 StaticValue::Unknown => return Err(Failed),
-                other => return self.fail(origin, format!("`{name}` does not apply to {}", other.kind())),
+                other => {
+                    let help = match other {
+                        StaticValue::View(_) => {
+                            format!("it is of a number of each thread: `x[[i, j]].{name}(..)`")
+                        }
+                        _ => format!("it is of numbers: {}", other.way_to("f32")),
+                    };
+                    return self.fail_help(
+                        origin,
+                        format!("`{name}` does not apply to {}", other.kind()),
+                        help,
+                    );
+                }
             }
         };
+        // An operand behind it may be of no type that the word has.
+        self.applies(function, elem, origin)?;
         for ty in types {
             let value = self.coerce(next(), ty.of(elem), origin)?;
             parts.push(value);
         }
         Ok((parts, elem))
+    }
+
+    /// Refuses a word where it has no meaning for the type.
+    fn applies(&mut self, function: Math, elem: Elem, origin: Origin) -> Outcome<()> {
+        let name = function.name();
+        if function.domain().holds(elem) {
+            return Ok(());
+        }
+        let types: Vec<&str> =
+            Elem::ALL.into_iter().filter(|elem| function.domain().holds(*elem)).map(Elem::name).collect();
+        let kin = |other: &Math| other.name().starts_with(name) && other.domain().holds(elem);
+        let kin: Vec<String> =
+            Math::ALL.into_iter().filter(kin).map(|other| format!("`{}`", other.name())).collect();
+        let kin = match kin.is_empty() {
+            true => String::new(),
+            false => format!("; of {elem} there is {}", kin.join(", ")),
+        };
+        let help = format!("it is of {}{kin}", types.join(", "));
+        self.fail_help(origin, format!("`{name}` does not apply to {elem}"), help)
     }
 
     /// A sum or difference that saturates, where 64 bits hold the exact one: a `usize` has only the lower end.

@@ -1,6 +1,7 @@
 //! Expressions: evaluated as far as their operands are known; the rest becomes code.
 
 use super::datum::{Binding, StaticValue};
+use super::element::plural;
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::registers::LValue;
 use super::tile::TileAccess;
@@ -226,10 +227,21 @@ impl Evaluator<'_> {
 
     /// A call of a value: the body sees what its function saw, and leaves the caller's names as they were.
     fn call_value(&mut self, callee: ExprId, arguments: &[ExprId], origin: Origin) -> Outcome<StaticValue> {
-        let (callee, values) = (self.expr(callee), self.exprs(arguments));
-        let (number, names) = match callee? {
+        let (called, values) = (self.expr(callee), self.exprs(arguments));
+        let (number, names) = match called? {
             StaticValue::Function(number, names) => (number, names),
-            other => return self.fail(origin, format!("{} cannot be called", other.kind())),
+            other => {
+                let help = match self.kernel.expr(callee).kind {
+                    ExprKind::Local(local) => {
+                        let name = &self.kernel.locals[local.0 as usize].name;
+                        format!(
+                            "`{name}` is a local here: a word of the same name needs another name for the local"
+                        )
+                    }
+                    _ => "a function and a closure can be called".to_owned(),
+                };
+                return self.fail_help(origin, format!("{} cannot be called", other.kind()), help);
+            }
         };
         let own = std::mem::replace(&mut self.bindings, names.as_ref().clone());
         let result = values.and_then(|values| self.apply(number, values, origin));
@@ -247,8 +259,15 @@ impl Evaluator<'_> {
         let function = &kernel.functions[function as usize];
         if values.len() != function.parameters.len() {
             let (given, wanted) = (values.len(), function.parameters.len());
-            return self
-                .fail(origin, format!("`{}` takes {wanted} arguments, {given} were given", function.name));
+            // No name of the kernel is `closure` where a closure is called.
+            let name = match function.name.as_str() {
+                "closure" => "the closure".to_owned(),
+                name => format!("`{name}`"),
+            };
+            let were = if given == 1 { "was" } else { "were" };
+            let message =
+                format!("{name} takes {wanted} {}, {given} {were} given", plural(wanted, "argument"));
+            return self.fail_help(origin, message, "give one value for each parameter");
         }
         if self.calls >= MAX_CALLS {
             return self.fail_help(

@@ -175,7 +175,10 @@ impl Evaluator<'_> {
                 BinaryOp::Or | BinaryOp::BitOr => Ok(StaticValue::Bool(a | b)),
                 BinaryOp::Ne | BinaryOp::BitXor => Ok(StaticValue::Bool(a != b)),
                 BinaryOp::Eq => Ok(StaticValue::Bool(a == b)),
-                _ => self.fail(origin, format!("`{}` does not apply to bool", op.symbol())),
+                _ => {
+                    let message = format!("`{}` does not apply to bool", op.symbol());
+                    self.fail_help(origin, message, NUMBER_OF_BOOL)
+                }
             },
             (StaticValue::Scalar(value, elem), _)
                 if matches!(op, BinaryOp::Shl | BinaryOp::Shr) && elem.is_integer() =>
@@ -213,7 +216,10 @@ impl Evaluator<'_> {
         };
         if !fits {
             let message = format!("`{}` does not apply to {elem}", op.symbol());
-            let help = "bits are of integers: `x.to_bits()`, `x as u32`; a power is `x.powi(2)`";
+            let help = match elem {
+                Elem::Bool => NUMBER_OF_BOOL,
+                _ => "bits are of integers: `x.to_bits()`, `x as u32`; a power is `x.powi(2)`",
+            };
             return self.fail_help(origin, message, help);
         }
         let result = if op.is_comparison() { Elem::Bool } else { elem };
@@ -233,12 +239,18 @@ impl Evaluator<'_> {
         what: &str,
         origin: Origin,
     ) -> Outcome<(Value<TileAccess>, Value<TileAccess>, Elem)> {
+        // The other errors say more of the other kinds.
+        let takes = |literal: &StaticValue, elem: Elem| match literal {
+            StaticValue::Index(index) => index.as_constant().is_some() && elem.is_integer(),
+            StaticValue::Float(_) => elem != Elem::Bool,
+            _ => true,
+        };
         let left_elem = self.known_elem(&left);
         let right_elem = self.known_elem(&right);
         let elem = match (left_elem, right_elem) {
             (Some(a), Some(b)) if a == b => a,
-            (Some(a), None) => a,
-            (None, Some(b)) => b,
+            (Some(a), None) if takes(&right, a) => a,
+            (None, Some(b)) if takes(&left, b) => b,
             (None, None) if self.open_float(&left) && self.open_float(&right) => Elem::F32,
             _ => {
                 let message = format!("`{what}` of {} and {}", left.kind(), right.kind());
@@ -276,10 +288,20 @@ impl Evaluator<'_> {
             (StaticValue::Float(_), other) | (other, StaticValue::Float(_)) if integer(other) => {
                 "convert the index, `i as f32`, or write the number without a point".to_owned()
             }
+            (StaticValue::Scalar(_, Elem::Bool) | StaticValue::Bool(_), _)
+            | (_, StaticValue::Scalar(_, Elem::Bool) | StaticValue::Bool(_)) => NUMBER_OF_BOOL.to_owned(),
+            (StaticValue::Scalar(_, elem), other) | (other, StaticValue::Scalar(_, elem))
+                if integer(other) && elem.is_float() =>
+            {
+                format!("convert the index: {}", conversion(*elem).replace('x', "i"))
+            }
             (StaticValue::Scalar(_, elem), other) | (other, StaticValue::Scalar(_, elem))
                 if integer(other) =>
             {
-                format!("convert one side: {}, `x as usize`", conversion(*elem))
+                format!(
+                    "convert one side: `x as usize` where it names an element, else {}",
+                    conversion(*elem)
+                )
             }
             _ => match (self.known_elem(left), self.known_elem(right)) {
                 // The one that holds more comes first.
@@ -657,6 +679,9 @@ impl Evaluator<'_> {
         )
     }
 }
+
+/// The way out of arithmetic on truth values.
+const NUMBER_OF_BOOL: &str = "a truth value as a number is `if x { 1.0 } else { 0.0 }`, `x as u32`";
 
 fn known(yes: bool, no: bool) -> Option<bool> {
     match (yes, no) {

@@ -42,7 +42,8 @@ impl Evaluator<'_> {
         let (extents, strides): (Vec<i64>, Vec<i64>) =
             layout.layout.leaves().map(|mode| (mode.shape, mode.stride)).unzip();
         if extents.contains(&0) {
-            return self.fail(origin, format!("a {what} tensor without elements"));
+            let help = "each extent of its layout is 1 or more";
+            return self.fail_help(origin, format!("a {what} tensor without elements"), help);
         }
         let swizzle = match layout.swizzle_bytes {
             Some(bytes) => Swizzle::new(bytes.ilog2() - 4, 4u32.saturating_sub(elem.bytes().ilog2()), 3).ok(),

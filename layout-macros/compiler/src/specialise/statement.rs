@@ -377,8 +377,8 @@ impl Evaluator<'_> {
         {
             *of = Some(*elem);
         }
-        let s = self.bound(s, *of, origin)?;
-        let e = self.bound(e, *of, origin)?;
+        let s = self.bound((start, s), *of, origin)?;
+        let e = self.bound((end, e), *of, origin)?;
         let e = match closed {
             true => {
                 let behind = self.index(origin, e.plus(1))?;
@@ -587,7 +587,12 @@ impl Evaluator<'_> {
     }
 
     /// An end of a loop's range; of an element type where the other end is of one.
-    fn bound(&mut self, datum: StaticValue, of: Option<Elem>, origin: Origin) -> Outcome<Index> {
+    fn bound(
+        &mut self,
+        (id, datum): (ExprId, StaticValue),
+        of: Option<Elem>,
+        origin: Origin,
+    ) -> Outcome<Index> {
         match (datum, of) {
             (StaticValue::Scalar(Value::Constant(constant), elem), Some(of)) if elem == of => {
                 let value = i64::try_from(constant.as_i128()).ok();
@@ -600,7 +605,7 @@ impl Evaluator<'_> {
                 let value = self.coerce(datum, of, origin)?;
                 Ok(self.index_from_value(value, of, origin))
             }
-            (datum, _) => self.expect_index(datum, origin),
+            (datum, _) => self.expect_index(datum, self.origin(id)),
         }
     }
 

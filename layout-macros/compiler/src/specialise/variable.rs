@@ -296,12 +296,17 @@ impl Evaluator<'_> {
             }
             ExprKind::Index(view, coordinates) => {
                 // As in Rust: the value first, then the place.
+                let from = value;
                 let mut operands = self.exprs(&[&[value, *view], &coordinates[..]].concat())?.into_iter();
                 let value = operands.next().unwrap_or(StaticValue::Unknown);
                 let view = operands.next().unwrap_or(StaticValue::Unknown);
                 let (access, elem) = self.place(view, (coordinates, operands.collect()), origin)?;
                 // What runs after all is refused where the access is checked.
                 self.runs_in_registers(&access)?;
+                let value = match op {
+                    None => StaticValue::Scalar(self.coerce(value, elem, self.origin(from))?, elem),
+                    Some(_) => value,
+                };
                 self.store((access, elem), op, value, origin)
             }
             _ => {

@@ -78,13 +78,12 @@ impl Evaluator<'_> {
                 match mode.and_then(|mode| view.modes.get(usize::try_from(mode).ok()?)) {
                     Some(mode) => Ok(StaticValue::Index(mode.extent.clone())),
                     None => {
-                        let (rank, last) = (view.rank(), view.rank().saturating_sub(1));
-                        let message = format!("a view of rank {rank} has no such mode");
-                        self.fail_help(
-                            origin,
-                            message,
-                            format!("modes count from 0: `x.dim(0)` to `x.dim({last})`"),
-                        )
+                        let rank = view.rank();
+                        let help = match rank {
+                            0 | 1 => "modes count from 0: its extent is `x.dim(0)`".to_owned(),
+                            _ => format!("modes count from 0: `x.dim(0)` to `x.dim({})`", rank - 1),
+                        };
+                        self.fail_help(origin, format!("a view of rank {rank} has no such mode"), help)
                     }
                 }
             }
