@@ -212,6 +212,9 @@ fn kind(ty: &Type, types: &[Ident], errors: &mut Errors) -> Kind {
             None => {
                 let tensor = path_and_arguments(other).is_some_and(|(name, _)| name == "LayoutTensor");
                 let help = match tensor {
+                    _ if matches!(other, Type::Ptr(_)) => {
+                        "a kernel takes tensors, not pointers: `x: &LayoutTensor<f32, RowMajor<N>>`, or `&mut` where the kernel writes it".to_owned()
+                    }
                     true => "a tensor is passed by reference: write `&` in front of it, or `&mut` where the kernel writes it".to_owned(),
                     false => format!("pass its parts, each as an argument: scalars are {}, usize and isize; tensors are `&LayoutTensor<..>`", elements()),
                 };

@@ -470,6 +470,18 @@ fn names_of_others_have_ours_beside_them() {
         ("let i: i32 = thread_idx.x;", "leave its type out"),
         ("let i = n / 0;", "where a parameter may be 0"),
         ("dbg!(a);", "print a tile of it"),
+        ("let i = get_local_size(0);", "`block_dim.x`"),
+        ("workgroupBarrier();", "`barrier()`"),
+        ("let i = thread_idx().x;", "without brackets: `thread_idx.x`"),
+        ("let v = 2; fn f(x: i32) -> i32 { x * v } let y = f(1);", "add a parameter for `v`"),
+        ("let barrier = 3; barrier();", "`barrier` is a local here"),
+        ("let f = |x, y| x + y; let z = f(1);", "the closure takes 2 arguments, 1 was given"),
+        ("let x = a.exp();", "it is of a number of each thread: `x[[i, j]].exp(..)`"),
+        ("let x = a[[0, 0]].pow(2.0);", "of f32 there is `powf`, `powi`"),
+        ("let x = (n > 1) as u32 * (n > 2);", "if x { 1.0 } else { 0.0 }"),
+        ("let s = shared::<f32>(row_major([0]));", "each extent of its layout is 1 or more"),
+        ("let x = a.slice(0).dim(1);", "its extent is `x.dim(0)`"),
+        ("let x = a[[0, 0]] * n;", "convert the index: `i as f32`"),
         ("let x = a[[0, 0]] * SCALE;", "constant inside of the kernel"),
     ] {
         let found = with_body(body);

@@ -290,6 +290,11 @@ impl Lowering<'_> {
                 | "enumerate"
                 | "zip"
                 | "sum"
+                | "for_each"
+                | "fold"
+                | "filter"
+                | "chunks"
+                | "windows"
         ) {
             "a kernel has no collections and no iterators: write a `for` over indices; an extent is `x.dim(0)`".to_owned()
         } else if let Some(meant) = suggest::synonym(&text) {

@@ -215,6 +215,17 @@ impl Lowering<'_> {
                     Expr::Path(base) => base.path.get_ident().map(ToString::to_string),
                     _ => None,
                 };
+                if let Expr::Call(call) = &*node.base
+                    && let Expr::Path(called) = &*call.func
+                    && let Some(place) =
+                        called.path.get_ident().filter(|place| special(&place.to_string()).is_some())
+                {
+                    return self.refuse(
+                        Place::of_expr(&node.base),
+                        format!("`{place}` is no function"),
+                        format!("it is a field without brackets: `{place}.{name}`"),
+                    );
+                }
                 let base = base.unwrap_or_default();
                 let text = name.to_string();
                 let other = suggest::place(&base).map(|own| format!("it is `{own}.{text}` here"));

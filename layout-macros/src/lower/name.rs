@@ -188,6 +188,10 @@ impl Lowering<'_> {
         }
         let help = match near {
             Some(near) => format!("is `{near}` meant?"),
+            None if matches!(self.site, Site::Function(_)) => format!(
+                "a nested function sees its parameters and the `const` items around it: add a parameter for `{text}`, or \
+                 write a closure, `|v| ..`, behind the `let`"
+            ),
             None => "a kernel sees its arguments, dimensions, parameters, locals and the vocabulary; \
                      pass other values as arguments"
                 .to_owned(),

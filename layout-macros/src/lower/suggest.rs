@@ -8,6 +8,10 @@ use layout_compiler::intrinsic::{Form, Intrinsic};
 const SYNONYMS: &[(&str, &str)] = &[
     ("syncthreads", "barrier"),
     ("sync_threads", "barrier"),
+    ("sync_cube", "barrier"),
+    ("workgroup_barrier", "barrier"),
+    ("threadgroup_barrier", "barrier"),
+    ("debug_barrier", "barrier"),
     ("syncwarp", "sync_warp"),
     ("warp_barrier", "sync_warp"),
     ("shfl_sync", "shuffle"),
@@ -65,6 +69,10 @@ const ADVICE: &[(&[&str], &str)] = &[
         "it is `block_idx.x * block_dim.x + thread_idx.x`",
     ),
     (&["get_local_id", "local_idx", "unit_pos"], "a thread's place in its block is `thread_idx.x`"),
+    (&["get_local_size", "cube_dim"], "the number of threads of a block is `block_dim.x`"),
+    (&["get_num_groups", "num_programs", "cube_count"], "the number of blocks is `grid_dim.x`"),
+    (&["get_global_size"], "the number of threads is `grid_dim.x * block_dim.x`"),
+    (&["mean", "average", "avg"], "a mean is a sum over a number: `sum / n as f32`"),
     (
         &["get_group_id", "program_id", "cube_pos", "workgroup_id"],
         "a block's place in the grid is `block_idx.x`",
