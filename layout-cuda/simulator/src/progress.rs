@@ -40,26 +40,26 @@ pub fn when_slow(hook: fn(&Progress<'_>)) {
 
 /// A launch's clock.
 pub(crate) struct Clock {
-    start: Instant,
+    /// None without a hook: reading the time panics on WebAssembly.
+    start: Option<Instant>,
     reported: AtomicBool,
 }
 
 impl Clock {
     pub(crate) fn new() -> Clock {
-        Clock::since(Instant::now())
+        Clock { start: HOOK.get().map(|_| Instant::now()), reported: AtomicBool::new(false) }
     }
 
     /// The clock of a launch that began then.
+    #[cfg(test)]
     pub(crate) fn since(start: Instant) -> Clock {
-        Clock { start, reported: AtomicBool::new(HOOK.get().is_none()) }
+        Clock { start: Some(start), reported: AtomicBool::new(false) }
     }
 
     /// Some blocks of a launch are done.
     pub(crate) fn done(&self, kernel: &str, done: u64, blocks: u64) {
-        if self.reported.load(Relaxed) {
-            return;
-        }
-        let elapsed = self.start.elapsed();
+        let Some(start) = self.start.filter(|_| !self.reported.load(Relaxed)) else { return };
+        let elapsed = start.elapsed();
         let progress = Progress { kernel, done, blocks, elapsed };
         let is_slow = elapsed >= PATIENCE && progress.remaining() >= Duration::from_secs(60);
         if let Some(hook) = HOOK.get().filter(|_| is_slow && !self.reported.swap(true, Relaxed)) {
