@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { browser, page } from "./chromium.mjs";
+import { looked } from "./looks.mjs";
 
 const [file, folder, path = process.env.CHROMIUM ?? "chromium"] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
@@ -192,6 +193,11 @@ try {
   assert.equal(await linked.evaluate("document.getElementById('kernel-text').value"), TWICE);
   assert.ok(await linked.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), "a narrow window needs no scrolling");
   writeFileSync(join(folder, "narrow.png"), await linked.shot());
+
+  // Nothing is cut and nothing covers another text, at 1280 and at 390 pixels, in light and dark.
+  const racy = TWICE.replace("y[[i]]", "y[[0]]");
+  const keep = (name, picture) => writeFileSync(join(folder, `page-${name}.png`), picture);
+  assert.deepEqual(await looked(chromium, url, racy, keep), [], "cut, or over each other");
 
   // Without a network the page opens and compiles as before: everything is in its folder.
   await own.send("Network.emulateNetworkConditions", { offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0 });

@@ -1,26 +1,16 @@
-// The book at 1280 and at 390 pixels, in light and dark: no listing is cut at 1280, no page is wider than its window, the
-// search finds a word. `node widths.mjs FOLDER SCREENSHOTS [CHROMIUM]`.
+// The book at 1280 and at 390 pixels, in light and dark: no listing is cut at 1280, no page is wider than its window, no
+// text is over another, the search finds a word. `node widths.mjs FOLDER SCREENSHOTS [CHROMIUM]`.
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { browser, page } from "./chromium.mjs";
+import { misplaced } from "./looks.mjs";
 
 const [folder, screenshots, path = process.env.CHROMIUM ?? "chromium"] = process.argv.slice(2);
 mkdirSync(screenshots, { recursive: true });
 const chromium = await browser(path);
 const chapters = readdirSync(folder).filter((name) => name.endsWith(".html") && !/^(print|toc|404)\.html$/.test(name));
-
-/** Runs in a chapter: what is wider than it may be. */
-function cut(wide) {
-  const found = [];
-  if (document.documentElement.scrollWidth > innerWidth + 1) found.push(`the page: ${document.documentElement.scrollWidth}`);
-  for (const own of document.querySelectorAll("main .table-wrapper, main pre code")) {
-    // In a narrow window these scroll by themselves.
-    if (wide && own.scrollWidth > own.clientWidth + 1) found.push(`${own.scrollWidth} of ${own.clientWidth}: ${own.textContent.slice(0, 60)}`);
-  }
-  return found;
-}
 
 try {
   const wrong = [];
@@ -29,20 +19,26 @@ try {
     for (const name of chapters) {
       await own.evaluate(`{ location.href = ${JSON.stringify(pathToFileURL(resolve(folder, name)).href)}; }`);
       await own.until(`location.href.endsWith(${JSON.stringify(name)}) && document.readyState === "complete"`, name);
-      for (const line of await own.evaluate(`(${cut})(${wide})`)) wrong.push(`${name} at ${wide ? 1280 : 390}: ${line}`);
-      if (["bugs.html", "vocabulary.html", "hopper.html", "first.html"].includes(name)) {
-        for (const theme of ["light", "navy"]) {
-          await own.evaluate(`document.querySelector('[id$="theme-${theme}"]').click()`);
+      for (const theme of ["light", "navy"]) {
+        await own.evaluate(`document.querySelector('[id$="theme-${theme}"]').click()`);
+        await own.until(`document.documentElement.classList.contains("${theme}") && document.fonts.status === "loaded"`, theme);
+        // Two frames: what a theme's style sheet changes is laid out.
+        await own.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+        // In a narrow window listings and tables scroll by themselves.
+        const cut = wide ? "main, .content, main .table-wrapper, main pre code" : "main, .content";
+        const lines = await own.evaluate(`(${misplaced})("${cut}")`);
+        wrong.push(...lines.map((line) => `${name} at ${wide ? 1280 : 390}, ${theme}: ${line}`));
+        if (["bugs.html", "vocabulary.html", "hopper.html", "first.html"].includes(name)) {
           writeFileSync(join(screenshots, `${name}-${wide ? 1280 : 390}-${theme}.png`), await own.shot());
         }
       }
     }
     await own.send("Page.close");
   }
-  assert.deepEqual(wrong, [], "cut");
+  assert.deepEqual(wrong, [], "cut, or over each other");
   const own = await page(chromium, pathToFileURL(resolve(folder, "index.html")).href + "?search=swizzle", 1280, 900);
   await own.until("document.querySelectorAll('#mdbook-searchresults li, #searchresults li').length > 2", "what the search finds");
-  console.log(`the book: ${chapters.length} chapters at 1280 and 390 pixels, nothing cut; its search finds words`);
+  console.log(`the book: ${chapters.length} chapters at 1280 and 390 pixels, in light and dark, nothing cut, nothing over each other; its search finds words`);
 } catch (error) {
   console.error(error);
   process.exitCode = 1;
