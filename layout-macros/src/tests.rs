@@ -460,7 +460,7 @@ fn names_of_others_have_ours_beside_them() {
         ("let x = a[[0, 0]].Sqrt();", "`x.sqrt()`"),
         ("let x = a[[0, 0]].sigmoid();", "1.0 / (1.0 + (-x).exp())"),
         ("let x = a[[0, 0]].relu();", "x.max(0.0)"),
-        ("let x = a[[0, 0]].erf();", "tanh"),
+        ("let x = a[[0, 0]].gelu();", "0.5 * x * (1.0 + (x * 0.707_106_77).erf())"),
         ("let x = a[[0, 0]].square();", "x.powi(3)"),
         ("let x = a[[0, 0]].exp_();", "is `exp` meant?"),
         ("let x = a[[0, 0]].pow(2);", "of f32 there is `powf`, `powi`"),

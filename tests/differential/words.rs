@@ -338,6 +338,7 @@ mod tests {
         "sinh",
         "cosh",
         "tanh",
+        "erf",
         "exp2_approx",
         "log2_approx",
         "sin_approx",

@@ -14,7 +14,7 @@ mod packed;
 pub fn functions<T, const N: usize>(
     x: &LayoutTensor<T, RowMajor<N>>,
     y: &LayoutTensor<T, RowMajor<N>>,
-    z: &mut LayoutTensor<T, RowMajor<N, 41>>,
+    z: &mut LayoutTensor<T, RowMajor<N, 42>>,
     truth: &mut LayoutTensor<u8, RowMajor<N, 3>>,
 ) {
     let i = block_idx.x * 64 + thread_idx.x;
@@ -61,6 +61,7 @@ pub fn functions<T, const N: usize>(
         z[[i, 38]] = a.mul_add(b, a);
         z[[i, 39]] = T::from_bits(a.to_bits() ^ b.to_bits() ^ a.to_bits());
         z[[i, 40]] = T::max(a, b) - T::MAX;
+        z[[i, 41]] = b.erf();
         truth[[i, 0]] = a.is_nan() as u8;
         truth[[i, 1]] = (b / (a - a)).is_finite() as u8;
         truth[[i, 2]] = (b * T::INFINITY).is_infinite() as u8;
@@ -240,7 +241,7 @@ macro_rules! functions {
             let x: Vec<$ty> = x.into_iter().map(|v| to(v as $wide)).collect();
             let y: Vec<$ty> = y.into_iter().map(|v| to(v as $wide)).collect();
             let (on_x, on_y) = (run.tensor(&x, [n])?, run.tensor(&y, [n])?);
-            let (mut z, mut truth) = (run.output([n, 41])?, run.output([n, 3])?);
+            let (mut z, mut truth) = (run.output([n, 42])?, run.output([n, 3])?);
             functions::launch_with(
                 run.config(),
                 &run.stream(),
@@ -255,7 +256,7 @@ macro_rules! functions {
                 let round = |v: $wide| from(to(v));
                 let whole = round(b / a);
                 let rest = b % a;
-                let wanted: [$wide; 41] = [
+                let wanted: [$wide; 42] = [
                     a.sin(),
                     a.cos(),
                     a.tan(),
@@ -297,6 +298,7 @@ macro_rules! functions {
                     a.mul_add(b, a),
                     b,
                     a.max(b) - most,
+                    layout_compiler::meaning::erf(b.into()) as $wide,
                 ];
                 wanted.map(|wanted| f64::from(round(wanted)))
             };

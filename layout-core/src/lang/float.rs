@@ -115,6 +115,13 @@ pub trait Float: Element {
         device_only()
     }
 
+    /// The error function: GELU is `0.5 * x * (1.0 + (x * FRAC_1_SQRT_2).erf())`. Error at most 2 ulp.
+    ///
+    #[doc = example!("x.erf()", "f32", "0.5", "0.520_499_9")]
+    fn erf(self) -> Self {
+        device_only()
+    }
+
     /// e to the power `self`. Error at most 2 ulp as `f32`, 1 ulp as `f64`.
     ///
     #[doc = example!("x.exp()", "f32", "0.5", "0.5f32.exp()")]

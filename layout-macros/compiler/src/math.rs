@@ -273,6 +273,8 @@ words! {
     Cosh = "cosh", Method, Float [] Same, Libm("cosh"), No, None;
     /// Hyperbolic tangent.
     Tanh = "tanh", Method, Float [] Same, Libm("tanh"), No, None;
+    /// The error function.
+    Erf = "erf", Method, Float [] Same, Libm("erf"), No, None;
     /// 2ˣ by one instruction, `ex2.approx.ftz.f32`.
     Exp2Approx = "exp2_approx", Method, Single [] Same, Device("exp2_approx"), No, None;
     /// Logarithm to base 2, `lg2.approx.ftz.f32`.

@@ -60,6 +60,7 @@ impl Math {
             Math::Sin | Math::Cos | Math::Asin | Math::Acos | Math::Atan => (Ulps(2), Ulps(2)),
             Math::Tan | Math::Powf => (Ulps(4), Ulps(2)),
             Math::Atan2 | Math::Sinh | Math::Hypot => (Ulps(3), Ulps(2)),
+            Math::Erf => (Ulps(2), Ulps(2)),
             Math::Cosh | Math::Tanh | Math::Exp | Math::Exp2 | Math::Log10 | Math::Rsqrt => {
                 (Ulps(2), Ulps(1))
             }

@@ -82,9 +82,11 @@ const ADVICE: &[(&[&str], &str)] = &[
     (&["relu", "leaky_relu", "clip"], "bounds are `x.max(0.0)`, `x.min(1.0)`, `x.clamp(0.0, 1.0)`"),
     (&["sqr", "square"], "a power is `x * x`, `x.powi(3)`"),
     (
-        &["erf", "erfc", "gelu"],
-        "there is no `erf`: GELU by its hyperbolic tangent is `0.5 * x * (1.0 + (0.797_884_56 * (x + 0.044_715 * x * x * x)).tanh())`",
+        &["gelu"],
+        "GELU is `0.5 * x * (1.0 + (x * 0.707_106_77).erf())`, by a hyperbolic tangent \
+         `0.5 * x * (1.0 + (0.797_884_56 * (x + 0.044_715 * x * x * x)).tanh())`",
     ),
+    (&["erfc"], "the complement of the error function is `1.0 - x.erf()`"),
     (&["clone", "to_owned", "borrow", "as_ref", "as_mut"], "numbers and views are copied: leave it out"),
     (
         &["rows", "cols", "columns", "nrows", "ncols", "height", "width"],

@@ -33,6 +33,8 @@ fn docs_promise_what_the_table_says() {
 }
 
 /// Whether the word has its stub here.
+// Rust's own `erf` is unstable.
+#[allow(unstable_name_collisions)]
 pub(super) fn stub(word: Math, x: f32, n: u32, i: i32) -> bool {
     fn exists<T>(_: impl Fn() -> T) -> bool {
         true
@@ -80,6 +82,7 @@ pub(super) fn stub(word: Math, x: f32, n: u32, i: i32) -> bool {
         Math::Sinh => exists(|| x.sinh()),
         Math::Cosh => exists(|| x.cosh()),
         Math::Tanh => exists(|| x.tanh()),
+        Math::Erf => exists(|| x.erf()),
         Math::Exp2Approx => exists(|| x.exp2_approx()),
         Math::Log2Approx => exists(|| x.log2_approx()),
         Math::SinApprox => exists(|| x.sin_approx()),
