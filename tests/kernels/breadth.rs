@@ -261,23 +261,26 @@ fn found_elsewhere<T: Float, U: Float>(run: &Run<'_>) -> Result<Outcome, Error> 
     let x = some::<T>(2 * m * n, 1);
     let (on_x, mut out) = (run.tensor(&x, [1, 2, m, n])?, run.output::<U, 4>([1, 2, m, n])?);
     // Backwards in one mode, on in the others.
-    let first = if wraps { [0, 1, m.saturating_sub(1) as isize, 0] } else { [0, 1, -1, 1] };
-    let step = if wraps { [1, 1, 1, 1] } else { [1, -1, 1, 1] };
-    moved::launch_with(
-        run.config(),
-        &run.stream(),
-        &on_x.view()?,
-        &mut out.view_mut()?,
-        U::rounded(7.0),
-        first[0],
-        first[1],
-        first[2],
-        first[3],
-        step[0],
-        step[1],
-        step[2],
-        step[3],
-    )?;
+    let mut first = if wraps { [0, 1, m.saturating_sub(1) as isize, 0] } else { [0, 1, -1, 1] };
+    let mut step = if wraps { [1, 1, 1, 1] } else { [1, -1, 1, 1] };
+    let (config, stream, from, value) = (run.config(), run.stream(), on_x.view()?, U::rounded(7.0));
+    let mut to = out.view_mut()?;
+    match run.set.get("SHIFTED") {
+        None => moved::launch_with(
+            config, &stream, &from, &mut to, value, first[0], first[1], first[2], first[3], step[0], step[1],
+            step[2], step[3],
+        )?,
+        Some(shifted) => {
+            first[3] = if shifted == ParamValue::Bool(true) { n as isize / 3 } else { 0 };
+            if run.set.get("REVERSED") == Some(ParamValue::Bool(true)) {
+                (first[3], step[3]) = (n as isize - 2, -1);
+            }
+            moved_rows::launch_with(
+                config, &stream, &from, &mut to, value, first[0], first[1], first[2], first[3], step[0],
+                step[1], step[2],
+            )?;
+        }
+    }
     let element = |at: usize| {
         let (own, extents) = ([at / n / m, at / n % m, at % n], [2, m, n]);
         let mut from = 0;
@@ -319,5 +322,6 @@ pub fn cases() -> Vec<Case> {
         Case::new(&gather::DEFINITION, indexed(), |run| typed!(run, gathered)),
         Case::new(&scatter_add::DEFINITION, indexed(), |run| typed!(run, scattered)),
         Case::new(&moved::DEFINITION, matrices(), |run| cast!(run, found_elsewhere)),
+        Case::new(&moved_rows::DEFINITION, matrices(), |run| cast!(run, found_elsewhere)),
     ]
 }

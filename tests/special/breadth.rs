@@ -53,6 +53,7 @@ pub fn entries() -> Vec<Entry> {
                     &gather::DEFINITION,
                     &scatter_add::DEFINITION,
                     &moved::DEFINITION,
+                    &moved_rows::DEFINITION,
                 ],
                 &both,
             ),
@@ -273,6 +274,11 @@ fn moves<T: Float + Real>(bench: &Bench<'_>) -> Result<(), Error> {
     same("gather", out.read()?);
     movement::flip(&stream, [true, false], &on_x.view()?, &mut out.view_mut()?)?;
     same("flip", out.read()?);
+    // Rows backwards, and back.
+    let mut turned = bench.output::<T, 2>([x.m, n])?;
+    movement::flip(&stream, [true, true], &on_x.view()?, &mut turned.view_mut()?)?;
+    movement::flip(&stream, [false, true], &turned.view()?, &mut out.view_mut()?)?;
+    same("flip of rows", out.read()?);
     let mut sums = bench.device.zeros::<f32, 2>([x.m, n])?;
     movement::scatter_add(&stream, 0, &on_x.view()?, &of_rows, &mut sums)?;
     // Atomic additions take subnormal numbers for zeros.

@@ -149,8 +149,24 @@ fn move_by<T: Element, U: Element, const R: usize>(
     let (shape, strides) = (four(out.shape(), 1), four(out.strides(), 0));
     let (first, step) = (four(way.first, 0), four(way.step, 1));
     let set = ParamSet::default().with("WRAPS", ParamValue::Bool(way.wraps));
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    let has_rows = T::ELEM == U::ELEM
+        && (step[3] == 1 || !way.wraps)
+        && shape[3] > 1
+        && strides[3] == 1
+        && x.strides()[3] == 1;
     let mut out = out.part_mut(0, shape, strides)?;
+    if has_rows {
+        let is_reversed = step[3] == -1;
+        let set = set
+            .with("SHIFTED", ParamValue::Bool(way.wraps || is_reversed || first[3] != 0))
+            .with("REVERSED", ParamValue::Bool(is_reversed));
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        return kernels::moved_rows::launch_with(
+            config, stream, &x, &mut out, value, first[0], first[1], first[2], first[3], step[0], step[1],
+            step[2],
+        );
+    }
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     kernels::moved::launch_with(
         config, stream, &x, &mut out, value, first[0], first[1], first[2], first[3], step[0], step[1],
         step[2], step[3],

@@ -5,7 +5,7 @@
 
 use layout_cuda::tiled_kernels;
 
-pub use moves::{gather, moved, scatter_add, select_rows};
+pub use moves::{gather, moved, moved_rows, scatter_add, select_rows};
 
 #[tiled_kernels]
 mod moves {
@@ -93,6 +93,79 @@ mod moves {
         if wraps && from >= n as isize { from - n as isize } else { from }
     }
 
+    /// As [`moved`], of rows whose elements are neighbours in `x` as in `out`: a thread has a vector of a row. With `SHIFTED` the rows are
+    /// `first_3` apart, with `REVERSED` they run backwards from there, else vectors are those of `x`.
+    #[tiled_kernel(
+        T = [f32, bf16], U = [f32, bf16], WRAPS = [false, true], SHIFTED = [false, true], REVERSED = [false, true],
+        filter(T == U, SHIFTED || !WRAPS && !REVERSED, !WRAPS || !REVERSED), V = 16 / size_of::<T>(),
+        block = [256], grid = [(A * B * C * D.div_ceil(V)).div_ceil(256)], require(A * B * C * D < 4294966272),
+    )]
+    pub fn moved_rows<
+        T,
+        U,
+        const A: usize,
+        const B: usize,
+        const C: usize,
+        const D: usize,
+        const E: usize,
+        const F: usize,
+        const G: usize,
+        const H: usize,
+    >(
+        x: &LayoutTensor<T, Pitched<E, F, G, H>>,
+        out: &mut LayoutTensor<U, Pitched<A, B, C, D>>,
+        value: U,
+        first_0: isize,
+        first_1: isize,
+        first_2: isize,
+        first_3: isize,
+        step_0: isize,
+        step_1: isize,
+        step_2: isize,
+    ) {
+        let at = (block_idx.x * 256 + thread_idx.x) as u32;
+        if at < (A * B * C * D.div_ceil(V)) as u32 {
+            let (i, j, k, vector) = place(at, A, B, C, D.div_ceil(V));
+            let (e, f) = (source(i, E, first_0, step_0, WRAPS), source(j, F, first_1, step_1, WRAPS));
+            let g = source(k, G, first_2, step_2, WRAPS);
+            // Where the vector begins in `x`.
+            let first = if REVERSED {
+                first_3 - (vector * V + V - 1) as isize
+            } else if SHIFTED {
+                source(vector * V, H, first_3, 1, WRAPS)
+            } else {
+                (vector * V) as isize
+            };
+            let mut own = local::<U>(row_major([1, 1, 1, V])).fill(value);
+            if e >= 0 && e < E as isize && f >= 0 && f < F as isize && g >= 0 && g < G as isize {
+                if first >= 0 && first + V as isize <= H as isize {
+                    let from = if SHIFTED {
+                        x.window([1, 1, 1, V], [e, f, g, first]).vectorize([1, 1, 1, V]).to_local()
+                    } else {
+                        x.tile([1, 1, 1, V], [e as usize, f as usize, g as usize, vector])
+                            .vectorize([1, 1, 1, V])
+                            .to_local()
+                    };
+                    for m in unroll(0..V) {
+                        own[[0, 0, 0, m]] = from[[0, 0, 0, if REVERSED { V - 1 - m } else { m }]].cast::<U>();
+                    }
+                } else {
+                    for m in unroll(0..V) {
+                        let mut h = first + (if REVERSED { V - 1 - m } else { m }) as isize;
+                        h = if WRAPS && h >= H as isize { h - H as isize } else { h };
+                        if h >= 0 && h < H as isize {
+                            own[[0, 0, 0, m]] =
+                                x[[e as usize, f as usize, g as usize, h as usize]].cast::<U>();
+                        }
+                    }
+                }
+            }
+            out.tile([1, 1, 1, V], [i, j, k, vector])
+                .vectorize([1, 1, 1, V])
+                .copy_from(&own.vectorize([1, 1, 1, V]));
+        }
+    }
+
     /// `out[i, j, k, l] = x[s(i), s(j), s(k), s(l)]` where these are inside, else `value`. In mode `m` `s(c)` is `first_m + step_m c`, with
     /// `WRAPS` less the extent from there on.
     #[tiled_kernel(
@@ -151,6 +224,12 @@ mod moves {
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 4] {
-    [&select_rows::DEFINITION, &gather::DEFINITION, &scatter_add::DEFINITION, &moved::DEFINITION]
+pub fn definitions() -> [&'static Definition; 5] {
+    [
+        &select_rows::DEFINITION,
+        &gather::DEFINITION,
+        &scatter_add::DEFINITION,
+        &moved::DEFINITION,
+        &moved_rows::DEFINITION,
+    ]
 }
