@@ -8,7 +8,7 @@ use layout_compiler::{Arch, Elem, ParamSet, Promises, compile, emit};
 use layout_cuda::nvrtc;
 use layout_kernels::kernels::quantized::few_rows_quantized;
 use layout_kernels::kernels::{few_rows, tensor_core};
-use layout_kernels::{convolution, memory, product, quantized};
+use layout_kernels::{convolution, linear, memory, product, quantized, transforms};
 use layout_tests::kernels::{definitions, is_shipped};
 use layout_tests::support::cubin::{Cost, arch_of, of_ptxas};
 use layout_tests::support::lock::{self, Subject};
@@ -103,6 +103,8 @@ fn the_sets_that_host_functions_pick_become_cubins() {
         }
     }
     picked.extend(convolution::picked());
+    picked.extend(linear::picked());
+    picked.extend(transforms::picked());
     picked.extend(product::grouped_picked());
     let mut jobs = Vec::new();
     for (definition, set) in picked {
@@ -154,6 +156,9 @@ fn accepted(Job { name, text, arch, flags }: &Job) {
     // Images of more than 2^31 elements at an odd address, too.
     let is_far = name.starts_with("convolution_mma_") && name.contains("_wide_unaligned");
     let known = if is_far { 80 } else { known };
+    // Two registers too many for the same ptxas, of systems of more than 2^31 elements, rows by way of a list.
+    let is_far = name.starts_with("triangular_") && name.contains("MOVEDtrue_wide") && arch == "sm_80";
+    let known = if is_far { 8 } else { known };
     // Groups of matrices of more than 2^31 elements: each of those copies has an offset of 64 bits of its own.
     let known = if name.starts_with("grouped_gemm_mma_") && name.contains("_wide") { 368 } else { known };
     assert!(cost.spills <= known, "{name} for {arch}: {cost:?}; {}", of_ptxas());

@@ -20,6 +20,7 @@ mod grouped;
 mod hints;
 mod indices;
 mod layouts;
+mod linear;
 mod lines;
 mod matrix;
 mod memory;
@@ -30,12 +31,14 @@ mod puzzles;
 mod quantized;
 mod reduce;
 mod scaled;
+mod selection;
 mod sharing;
 mod sorting;
 mod stencil;
 pub mod strangers;
 mod tensor_memory;
 mod together;
+mod transforms;
 mod types;
 mod warpgroups;
 mod warps;
@@ -58,6 +61,7 @@ pub fn cases() -> Vec<Case> {
     let parts = [
         examples::cases(),
         experts::cases(),
+        transforms::cases(),
         types::cases(),
         control::cases(),
         convolution::cases(),
@@ -69,6 +73,7 @@ pub fn cases() -> Vec<Case> {
         hints::cases(),
         indices::cases(),
         layouts::cases(),
+        linear::cases(),
         lines::cases(),
         matrix::cases(),
         stencil::cases(),
@@ -76,6 +81,7 @@ pub fn cases() -> Vec<Case> {
         orders::cases(),
         quantized::cases(),
         scaled::cases(),
+        selection::cases(),
         pitch::cases(),
         sharing::cases(),
         sorting::cases(),

@@ -12,6 +12,7 @@ mod block_scale;
 mod breadth;
 mod convolution;
 mod experts;
+mod linear;
 mod lines;
 mod moves;
 mod norms;
@@ -20,7 +21,9 @@ mod puzzles;
 mod quantized;
 mod reductions;
 mod rows;
+mod selection;
 mod sorting;
+mod transforms;
 mod windows;
 
 use bench::Bench;
@@ -111,13 +114,16 @@ fn entries() -> Vec<Entry> {
         convolution::entries(),
         experts::entries(),
         rows::entries(),
+        selection::entries(),
         sorting::entries(),
+        transforms::entries(),
         products::entries(),
         quantized::entries(),
         reductions::entries(),
         puzzles::entries(),
         windows::entries(),
         norms::entries(),
+        linear::entries(),
         lines::entries(),
         moves::entries(),
     ]

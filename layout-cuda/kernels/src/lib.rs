@@ -18,6 +18,8 @@ pub mod elementwise;
 #[cfg(feature = "experts")]
 pub mod experts;
 pub mod kernels;
+#[cfg(feature = "linear")]
+pub mod linear;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mesh")]
@@ -40,8 +42,12 @@ pub mod random;
 pub mod reductions;
 #[cfg(feature = "rows")]
 pub mod rows;
+#[cfg(feature = "selection")]
+pub mod selection;
 #[cfg(any(feature = "movement", feature = "reductions"))]
 mod three;
+#[cfg(feature = "transforms")]
+pub mod transforms;
 
 #[cfg(feature = "memory")]
 pub use memory::{add_rms_norm, cross_entropy, gemv, layer_norm, softmax, transpose};
@@ -63,10 +69,13 @@ pub use product::grouped_matmul;
 #[cfg(any(
     feature = "block-scale",
     feature = "elementwise",
+    feature = "linear",
     feature = "matmul",
     feature = "memory",
     feature = "movement",
-    feature = "reductions"
+    feature = "reductions",
+    feature = "selection",
+    feature = "transforms"
 ))]
 use layout_cuda::{BindError, Error, LaunchError};
 use layout_cuda::{Element, ParamSet, ParamValue, bf16, f16};
@@ -94,10 +103,13 @@ pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
 #[cfg(any(
     feature = "block-scale",
     feature = "elementwise",
+    feature = "linear",
     feature = "matmul",
     feature = "memory",
     feature = "movement",
-    feature = "reductions"
+    feature = "reductions",
+    feature = "selection",
+    feature = "transforms"
 ))]
 fn same(
     of: &str,
@@ -117,7 +129,13 @@ fn same(
 }
 
 /// So many elements of what is kept; of new memory where that has fewer.
-#[cfg(any(feature = "experts", feature = "orders"))]
+#[cfg(any(
+    feature = "experts",
+    feature = "linear",
+    feature = "orders",
+    feature = "selection",
+    feature = "transforms"
+))]
 fn kept<'a, T: Element>(
     stream: &layout_cuda::Stream,
     count: usize,

@@ -43,6 +43,8 @@ pub mod gemm;
 pub mod gemm_mma;
 #[cfg(feature = "matmul")]
 pub mod grouped;
+#[cfg(feature = "linear")]
+pub mod linear;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mesh")]
@@ -65,10 +67,14 @@ pub mod random;
 pub mod reductions;
 #[cfg(feature = "rows")]
 pub mod rows;
+#[cfg(feature = "selection")]
+pub mod selection;
 #[cfg(feature = "matmul")]
 mod split;
 #[cfg(feature = "matmul")]
 mod tensor_cores;
+#[cfg(feature = "transforms")]
+pub mod transforms;
 
 #[cfg(feature = "matmul")]
 pub use {
@@ -153,6 +159,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &elementwise::definitions(),
         #[cfg(feature = "experts")]
         &experts::definitions(),
+        #[cfg(feature = "linear")]
+        &linear::definitions(),
         #[cfg(feature = "memory")]
         &memory::definitions(),
         #[cfg(feature = "movement")]
@@ -167,6 +175,10 @@ pub fn definitions() -> Vec<&'static Definition> {
         &reductions::definitions(),
         #[cfg(feature = "rows")]
         &rows::definitions(),
+        #[cfg(feature = "selection")]
+        &selection::definitions(),
+        #[cfg(feature = "transforms")]
+        &transforms::definitions(),
     ];
     families.concat()
 }
