@@ -129,6 +129,30 @@ def orders():
     yield (1 << 27,), "i32", "order: argsort", lambda: x.argsort(stable=True), 2 * 4 * x.numel()
 
 
+def transforms():
+    """Shapes, types, names, calls, and bytes of `bench -- transforms`."""
+    for m, n in ((1 << 20, 64), (1 << 18, 256), (1 << 16, 1024), (1 << 14, 4096), (1 << 10, 1 << 16), (64, 1 << 20)):
+        x = torch.rand(m, n, 2, device="cuda").mul(8).sub(4)
+        yield (m, n), "f32", "transform: fft", lambda x=torch.view_as_complex(x): torch.fft.fft(x), 16 * m * n
+    n, k = 1 << 20, 1 << 24
+    sorted_x, values = torch.rand(n, device="cuda").sort()[0], torch.rand(k, device="cuda")
+    yield (n, k), "f32", "transform: searchsorted", lambda: torch.searchsorted(sorted_x, values, out_int32=True), 8 * k
+    n = 1 << 26
+    x, mask = torch.rand(n, device="cuda"), torch.rand(n, device="cuda") > 0.5
+    yield (n,), "f32", "transform: select", lambda: x[mask], 7 * n
+    runs = torch.randint(-n // 4, n // 4, (n,), device="cuda", dtype=torch.int32).sort()[0]
+    count = runs.unique_consecutive().numel()
+    yield (n,), "i32", "transform: unique", lambda: runs.unique_consecutive(return_counts=True), 4 * n + 8 * count
+    for m, n in ((1 << 14, 64), (1 << 16, 32), (1 << 18, 16)):
+        a = torch.rand(m, n, n, device="cuda").mul(2).sub(1)
+        a = (a + a.mT) / 2 + n * torch.eye(n, device="cuda")
+        root = torch.linalg.cholesky(a)
+        yield (m, n, n), "f32", "transform: lu", lambda a=a: torch.linalg.lu_factor(a), 8 * a.numel()
+        yield (m, n, n), "f32", "transform: cholesky", lambda a=a: torch.linalg.cholesky(a), 8 * a.numel()
+        triangular = lambda a=a, root=root: torch.linalg.solve_triangular(root, a, upper=False)
+        yield (m, n, n), "f32", "transform: triangular", triangular, 12 * a.numel()
+
+
 def groups():
     """Shapes, names, types, calls, and operations of products of groups of rows, and of those with scales of blocks."""
     for m, n, k, count in ((16384, 4096, 4096, 8), (16384, 1536, 2048, 128), (4096, 1536, 2048, 128)):
@@ -214,7 +238,7 @@ def main():
                 ms, best = milliseconds(call), copy_of(amount)
                 kind = "f32" if dtype == torch.float32 else "bf16"
                 print(f"{name:22} {kind:5} {f'{m} x {n}':12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)
-    for shape, kind, name, call, amount in orders():
+    for shape, kind, name, call, amount in itertools.chain(orders(), transforms()):
         if wanted in name:
             ms, best, shape = milliseconds(call), copy_of(amount), " x ".join(map(str, shape))
             print(f"{name:22} {kind:5} {shape:12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)

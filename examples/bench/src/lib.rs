@@ -38,6 +38,7 @@ mod scan;
 mod shapes;
 mod stencil;
 pub mod strangers;
+pub mod transforms;
 mod transpose;
 pub mod trial;
 mod truth;

@@ -7,7 +7,7 @@ use layout_bench::ledger::Ledger;
 use layout_bench::options::Common;
 use layout_bench::{
     Result, attention, backward, bodies, breadth, convolution, decode, epilogues, experts, gemm, grouped,
-    jit, matmul, memory, orders, peaks, strangers, trial,
+    jit, matmul, memory, orders, peaks, strangers, transforms, trial,
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,6 +46,9 @@ enum Workload {
     Orders,
     /// Convolutions of 3 by 3 elements; by PyTorch with `breadth.py convolution`
     Convolution,
+    /// Fourier's and Hadamard's transforms, selections, small matrices, next to the best device copy; by PyTorch with
+    /// `breadth.py transform`
+    Transforms,
     /// Kernels as a new user writes them, beside the best device copy
     Strangers,
     /// What the device does at most, written to this file, JSON: `--peaks` reads it
@@ -88,6 +91,7 @@ fn run(command: &Command) -> Result<usize> {
         Workload::Convolution => convolution::run(&mut ledger, &device, common)?,
         Workload::Orders => orders::run(&mut ledger, &device, common)?,
         Workload::Strangers => strangers::run(&mut ledger, &device, common)?,
+        Workload::Transforms => transforms::run(&mut ledger, &device, common)?,
         Workload::Memory(work) => memory::run(&mut ledger, &device, common, *work)?,
         Workload::Peaks { .. } => {}
         Workload::Jit => return jit::run(&device).map(|()| 0),
