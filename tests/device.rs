@@ -1,7 +1,7 @@
 //! Every kernel on the first GPU: its results are the reference's, and the simulator's.
 //!
 //! Without a GPU it says `skipped: no device`, and fails under `REQUIRE_GPU=1`. The test binary alone is enough for
-//! another machine: `root device --nocapture`.
+//! another machine: `root device --nocapture`; `DEVICE_KERNELS=fft,lu` names the kernels of a shorter run.
 
 use layout_cuda::Device;
 use layout_tests::kernels::{cases, tested};
@@ -14,7 +14,11 @@ fn the_gpu_gives_what_reference_and_simulator_give() {
     let Some(gpu) = gpu() else { return };
     let simulator = Device::simulator();
     println!("device: {}", gpu.describe());
-    for case in cases() {
+    let named = std::env::var("DEVICE_KERNELS").unwrap_or_default();
+    let mut cases = cases();
+    cases.retain(|case| named.is_empty() || named.split(',').any(|name| name == case.definition.name));
+    assert!(!cases.is_empty(), "no kernel is named {named}");
+    for case in cases {
         if let Some(other) = arch_of_first(case.definition).filter(|named| !gpu.arch().includes(*named)) {
             println!("{}: for {other}, not for {}", case.definition.name, gpu.arch());
             continue;
