@@ -43,12 +43,11 @@ struct Client {
 impl Client {
     /// A client, and the launch that it debugs on a thread of its own.
     fn start() -> (Client, JoinHandle<Vec<f32>>) {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let output = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
-        let (server, _) = listener.accept().expect("a connection");
+        // A port that was free a moment ago.
+        let free =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
         let launch = std::thread::spawn(move || {
-            let input = BufReader::new(server.try_clone().expect("a second handle"));
-            let attached = attach(Adapter::new(input, server));
+            let attached = attach(Adapter::listen(free).expect("a client"));
             let device = Device::simulator();
             let numbers: Vec<f32> = (0..128u16).map(f32::from).collect();
             let x = device.upload(&numbers, [128]).expect("an upload");
@@ -57,6 +56,15 @@ impl Client {
             drop(attached);
             y.download().expect("a download")
         });
+        let mut waits = 0;
+        let output = loop {
+            match TcpStream::connect(free) {
+                Ok(output) => break output,
+                Err(error) if waits == 500 => panic!("{error}"),
+                Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
+            }
+            waits += 1;
+        };
         let input = BufReader::new(output.try_clone().expect("a second handle"));
         (Client { input, output, sent: 0, events: Vec::new() }, launch)
     }
