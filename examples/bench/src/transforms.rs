@@ -48,7 +48,7 @@ fn signs<T: Measured>(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
     let exact = |at: usize| {
         let row = &x[at / n * n..][..n];
         let term =
-            |(k, x): (usize, &T)| if (at % n & k).count_ones() % 2 == 1 { -x.wide() } else { x.wide() };
+            |(k, x): (usize, &T)| if ((at % n) & k).count_ones() % 2 == 1 { -x.wide() } else { x.wide() };
         let sum = f64::from(scale) * row.iter().enumerate().map(term).sum::<f64>();
         (sum, T::ROUNDING * sum.abs() + 1e-5)
     };
