@@ -120,10 +120,10 @@ fn each_triangle() -> Result<(), Error> {
                     false => 0.0,
                 }
             };
-            for at in 0..m * n * r {
+            for (at, b) in b.iter().enumerate() {
                 let (of, i, j) = (at / (n * r), at / r % n, at % r);
                 let sum = product(n, |k| element(of, i, k), |k| f64::from(found[(of * n + k) * r + j]));
-                near(sum, f64::from(b[at]), 1e-4, &format!("{triangle:?}, {is_turned}"));
+                near(sum, f64::from(*b), 1e-4, &format!("{triangle:?}, {is_turned}"));
             }
         }
     }
