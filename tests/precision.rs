@@ -249,7 +249,7 @@ fn exact(word: Math, a: f64, b: f64, n: i32) -> f64 {
         Math::Sinh => a.sinh(),
         Math::Cosh => a.cosh(),
         Math::Tanh | Math::TanhApprox => a.tanh(),
-        Math::Erf => layout_compiler::meaning::erf(a),
+        Math::Erf => libm::erf(a),
         Math::RecipApprox => 1.0 / a,
         Math::DivApprox => a / b,
         other => panic!("`{}` has no reference here", other.name()),

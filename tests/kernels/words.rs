@@ -298,7 +298,7 @@ macro_rules! functions {
                     a.mul_add(b, a),
                     b,
                     a.max(b) - most,
-                    layout_compiler::meaning::erf(b.into()) as $wide,
+                    libm::erf(b.into()) as $wide,
                 ];
                 wanted.map(|wanted| f64::from(round(wanted)))
             };
