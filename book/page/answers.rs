@@ -1,8 +1,8 @@
-//! The requests: `examples`, `layout`, `compile`, `run`, `check`.
+//! The requests: `examples`, `layout`, `compile`, `run`, `timeline`, `check`.
 
 use crate::{examples, layouts, sizes};
 use layout_compiler::{Explained, Kernel, emit, explain};
-use layout_simulator::{Counts, Options};
+use layout_simulator::{Arrow, Counts, Finding, Options, Timeline, Track};
 use layout_workbench::exercises::{self, Verdict};
 use layout_workbench::{Given, Mistake, Prepared, prepare_knowing, read};
 use serde_json::{Value, json};
@@ -12,6 +12,12 @@ const STEPS: u64 = 1 << 24;
 
 /// Characters of what a kernel prints that an answer shows.
 const PRINTED: usize = 20_000;
+
+/// Schedules of which the first one with findings is drawn.
+const SCHEDULES: u32 = 16;
+
+/// Instructions of a warp after which a timeline ends.
+const DRAWN: u64 = 1 << 18;
 
 /// Elements of a tensor that an answer shows.
 const SHOWN: usize = 64;
@@ -28,8 +34,10 @@ pub fn answer(request: &Value) -> Value {
         Some("run") => {
             ready(text, request).map_or_else(|refused| refused, |(_, prepared, given)| run(&prepared, &given))
         }
+        Some("timeline") => ready(text, request)
+            .map_or_else(|refused| refused, |(_, prepared, given)| timelines(&prepared, &given)),
         Some("check") => check(request["name"].as_str().unwrap_or_default(), text),
-        _ => json!({ "error": "there are examples, layout, compile, run and check" }),
+        _ => json!({ "error": "there are examples, layout, compile, run, timeline and check" }),
     }
 }
 
@@ -140,6 +148,36 @@ fn run(prepared: &Prepared, given: &[Given]) -> Value {
     json!({
         "printed": printed, "findings": findings, "lines": lines, "totals": counts(&report.totals), "blocks": report.blocks,
         "stopped": report.stopped, "tensors": tensors, "variant": variant(prepared),
+    })
+}
+
+/// The first schedule, and the first one with findings; steps and numbers of tracks as arrays.
+fn timelines(prepared: &Prepared, given: &[Given]) -> Value {
+    let options =
+        Options { max_steps: DRAWN, threads: 1, schedules: SCHEDULES, counters: false, ..Options::default() };
+    let timelines = match prepared.timelines(given, &options) {
+        Ok(timelines) => timelines,
+        Err(list) => return mistakes(&list),
+    };
+    json!({ "timelines": timelines.iter().map(timeline).collect::<Vec<_>>() })
+}
+
+fn timeline(timeline: &Timeline) -> Value {
+    let track = |track: &Track| {
+        let spans = track.spans.iter().map(|span| json!([span.begin, span.end, span.name]));
+        json!({ "block": track.block, "name": track.name, "spans": spans.collect::<Vec<_>>() })
+    };
+    let arrow = |arrow: &Arrow| json!([arrow.from.0, arrow.from.1, arrow.to.0, arrow.to.1]);
+    let finding = |(step, finding): &(u64, Finding)| {
+        json!({
+            "step": step, "kind": finding.kind.name(), "message": finding.message, "line": finding.line,
+        })
+    };
+    json!({
+        "schedule": timeline.schedule, "steps": timeline.steps, "cut": timeline.cut,
+        "tracks": timeline.tracks.iter().map(track).collect::<Vec<_>>(),
+        "arrows": timeline.arrows.iter().map(arrow).collect::<Vec<_>>(),
+        "findings": timeline.findings.iter().map(finding).collect::<Vec<_>>(),
     })
 }
 

@@ -88,6 +88,30 @@ mod tests {
     }
 
     #[test]
+    fn timelines_show_what_ran() {
+        let list = ask(json!({ "ask": "examples" }));
+        for example in list["kernels"].as_array().expect("kernels") {
+            let request = json!({ "ask": "timeline", "text": example["text"], "sizes": example["sizes"] });
+            let answer = ask(request);
+            let drawn = answer["timelines"].as_array().unwrap_or_else(|| panic!("{example}: {answer}"));
+            let wrong = example["name"].as_str().is_some_and(|name| name.starts_with("wrong"));
+            let last = drawn.last().expect("a schedule");
+            assert_eq!(last["findings"].as_array().is_none_or(Vec::is_empty), !wrong, "{}", example["name"]);
+            assert!(
+                last["tracks"].as_array().is_some_and(|tracks| tracks[0]["name"] == "warp 0"),
+                "{}",
+                example["name"]
+            );
+        }
+        // Right where warp 0 adds first: the first schedule and another one.
+        let text = "#[tiled_kernel(block = [64], grid = [1])]\nfn f(x: &mut LayoutTensor<u32, RowMajor<1>>) {\n    if lane_id() == 0 {\n        let before = x.atomic_add([0], 1);\n        assert!(before == warp_id() as u32);\n    }\n    barrier();\n}";
+        let answer = ask(json!({ "ask": "timeline", "text": text, "sizes": "" }));
+        let drawn = answer["timelines"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        assert!(drawn.len() == 2 && drawn[0]["schedule"] == 0 && drawn[1]["schedule"] != 0, "{answer}");
+        assert_eq!(drawn[1]["findings"][0]["line"], 5, "{answer}");
+    }
+
+    #[test]
     fn mistakes_have_their_places() {
         let text = "#[tiled_kernel(block = [32], grid = [1])]\nfn f(x: &mut LayoutTensor<f32, RowMajor<32>>) {\n    x[[thread_idx.x]] = y;\n}";
         let answer = ask(json!({ "ask": "compile", "text": text, "sizes": "" }));
@@ -114,6 +138,7 @@ mod tests {
             "[]",
             "null",
             r#"{"ask":"run"}"#,
+            r#"{"ask":"timeline"}"#,
             r#"{"ask":"compile","text":7}"#,
             r#"{"ask":"layout","text":"("}"#,
         ] {

@@ -8,7 +8,7 @@ use layout_compiler::launch::{LaunchPlan, PlanArgument, PlanArgumentKind};
 use layout_compiler::{
     BindError, Bound, Checked, Errors, Kernel, LaunchArgument, ParamSet, Position, Promises, compile,
 };
-use layout_simulator::{Options, Report, SimulatorArgument, simulate};
+use layout_simulator::{Options, Report, SimulatorArgument, Timeline, simulate, timelines};
 use std::fmt;
 
 /// What is wrong, and where. Lines and columns count from 1; zeros where there is no place.
@@ -189,6 +189,24 @@ fn arguments<'a>(plan: &LaunchPlan, given: &'a [Given], memory: &'a [Bytes]) -> 
     plan.arguments.iter().zip(given).zip(memory).map(one).collect()
 }
 
+/// The arguments as the simulator takes them.
+fn simulated<'a>(plan: &LaunchPlan, given: &[Given], memory: &'a mut [Bytes]) -> Vec<SimulatorArgument<'a>> {
+    let one =
+        |((argument, given), memory): ((&PlanArgument, &Given), &'a mut Bytes)| match (&argument.kind, given)
+        {
+            (PlanArgumentKind::Tensor { mutable: true, .. }, _) => {
+                SimulatorArgument::Write(&mut memory.bytes)
+            }
+            (PlanArgumentKind::Tensor { .. }, _) => SimulatorArgument::Read(&memory.bytes),
+            (PlanArgumentKind::Scalar(elem), Given::Scalar(value)) => {
+                SimulatorArgument::Scalar(data::constant(*elem, *value))
+            }
+            (_, Given::Index(value)) => SimulatorArgument::Index(*value),
+            (_, Given::Tensor(_) | Given::Scalar(_)) => SimulatorArgument::Index(0),
+        };
+    plan.arguments.iter().zip(given).zip(memory).map(one).collect()
+}
+
 /// The promises of a launch, the fastest first, as a launch on a device tries them.
 fn promises(kernel: &Kernel) -> Vec<Promises> {
     let mut order = vec![];
@@ -273,20 +291,7 @@ impl Prepared {
     pub fn run(&self, given: &[Given], options: &Options) -> Result<Outcome, Vec<Mistake>> {
         let plan = self.checked.plan();
         let mut memory = laid_out(plan, given)?;
-        let mut list = Vec::with_capacity(given.len());
-        for ((argument, given), memory) in plan.arguments.iter().zip(given).zip(&mut memory) {
-            list.push(match (&argument.kind, given) {
-                (PlanArgumentKind::Tensor { mutable: true, .. }, _) => {
-                    SimulatorArgument::Write(&mut memory.bytes)
-                }
-                (PlanArgumentKind::Tensor { .. }, _) => SimulatorArgument::Read(&memory.bytes),
-                (PlanArgumentKind::Scalar(elem), Given::Scalar(value)) => {
-                    SimulatorArgument::Scalar(data::constant(*elem, *value))
-                }
-                (_, Given::Index(value)) => SimulatorArgument::Index(*value),
-                (_, Given::Tensor(_) | Given::Scalar(_)) => SimulatorArgument::Index(0),
-            });
-        }
+        let mut list = simulated(plan, given, &mut memory);
         let report = simulate(&self.checked, &self.bound, &mut list, options);
         let report = report.map_err(|error| nowhere(error.to_string()))?;
         drop(list);
@@ -301,6 +306,17 @@ impl Prepared {
             };
         let tensors = plan.arguments.iter().zip(given).zip(&memory).map(after).collect();
         Ok(Outcome { tensors, report })
+    }
+
+    /// The timelines of the launch on the simulator: see [`timelines`].
+    ///
+    /// # Errors
+    /// As [`Prepared::run`].
+    pub fn timelines(&self, given: &[Given], options: &Options) -> Result<Vec<Timeline>, Vec<Mistake>> {
+        let plan = self.checked.plan();
+        let mut memory = laid_out(plan, given)?;
+        let list = simulated(plan, given, &mut memory);
+        timelines(&self.checked, &self.bound, &list, options).map_err(|error| nowhere(error.to_string()))
     }
 }
 

@@ -133,6 +133,28 @@ try {
   await own.until("document.querySelector('#kernel-report .good')", "nothing found");
   assert.match(await text("kernel-report"), /-10, 4, -4/);
 
+  // What a run does step by step: warps, copies, matrix units and barriers have rows, the text below says the same.
+  await own.evaluate(`{ const own = document.getElementById('kernel-pick'); own.selectedIndex = [...own.options].findIndex((one) => one.text === 'products of a warpgroup'); own.dispatchEvent(new Event('change')); }`);
+  await own.until("document.getElementById('cuda').textContent.includes('wgmma_simple')", "CUDA C of what was picked");
+  await own.evaluate("document.getElementById('kernel-draw').click()");
+  await own.until("document.querySelector('#kernel-timeline svg rect.waits')", "a timeline");
+  const kinds = await own.evaluate("['warp', 'waits', 'copies', 'matrix', 'mbarrier'].filter((kind) => document.querySelector(`#kernel-timeline svg rect.${kind}`))");
+  assert.ok(kinds.length === 5 && await own.evaluate("document.querySelector('#kernel-timeline svg circle.arrow') !== null"), `kinds: ${kinds}`);
+  assert.match(await text("kernel-timeline"), /warp 0: .*line \d+.*\n?.*matrix unit 0: /s);
+  await own.evaluate("{ const own = document.querySelector('#kernel-timeline svg rect.matrix'); own.dispatchEvent(new MouseEvent('click', { bubbles: true })); }");
+  assert.ok(await own.evaluate("document.querySelectorAll('#cuda .lit').length > 0"), "the line of a span");
+  await own.evaluate("document.getElementById('kernel-timeline').scrollIntoView()");
+  await shot("timeline");
+  // One that is right in the first order of warps only: both orders can be chosen, the wrong one is shown.
+  await typed("kernel-text", "#[tiled_kernel(block = [64], grid = [1])]\nfn in_order(x: &mut LayoutTensor<u32, RowMajor<1>>) {\n    if lane_id() == 0 {\n        let before = x.atomic_add([0], 1);\n        assert!(before == warp_id() as u32);\n    }\n    barrier();\n}\n");
+  await own.until("document.getElementById('cuda').textContent.includes('in_order') && document.getElementById('kernel-timeline').hidden", "the timeline goes with the text");
+  await own.evaluate("document.getElementById('kernel-draw').click()");
+  await own.until("document.querySelector('#kernel-timeline svg line.finding')", "the order that fails");
+  assert.equal(await own.evaluate("document.querySelectorAll('#kernel-timeline select')[0].options.length"), 2);
+  assert.match(await text("kernel-timeline"), /line 5: .*assert/);
+  await typed("kernel-text", TWICE);
+  await own.until("document.getElementById('cuda').textContent.includes('twice')", "CUDA C of what was typed");
+
   // An endless one can be stopped, and the page works on. It is one of which each round differs from all before: that a
   // loop repeats itself the simulator sees at once.
   await typed("kernel-text", TWICE.replace("y[[i]] = ", "let mut k = 0u32; while k != 1 { k += 2; }\n        y[[i]] = k as f32 * "));

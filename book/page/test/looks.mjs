@@ -65,6 +65,8 @@ export async function looked(chromium, url, racy, keep) {
     await own.until("document.getElementById('cuda').textContent.includes('twice')", "CUDA C of what was typed");
     await own.key("Enter", 13, 2);
     await own.until("document.querySelector('#kernel-report table')", "a report");
+    await own.evaluate("document.getElementById('kernel-draw').click()");
+    await own.until("document.querySelector('#kernel-timeline svg')", "a timeline");
     for (const tab of ["kernel", "layout", "exercise"]) {
       await own.evaluate(`document.getElementById('tab-${tab}').click()`);
       for (const theme of ["light", "dark"]) {

@@ -163,6 +163,7 @@ let changing = 0;
 function changed() {
   changedAt = performance.now();
   $("kernel-report").replaceChildren();
+  $("kernel-timeline").hidden = true;
   clearTimeout(changing);
   changing = setTimeout(compile);
 }

@@ -176,6 +176,51 @@ pub fn debug(
     Ok(report)
 }
 
+/// The timelines of a launch whose results are dropped: of its first schedule, and of the first one with findings among
+/// [`Options::schedules`] where that is another.
+///
+/// # Errors
+/// As [`simulate`].
+///
+/// ```
+/// # use layout_compiler::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../layout-macros/compiler/doc/double.rs.in")); } use shared::double;
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// use layout_simulator::{Options, SimulatorArgument, timelines};
+/// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address: 0, len: 100 };
+/// let mut bytes = vec![0u8; 400];
+/// let bound = checked.plan().bind(&[x], None)?;
+/// let options = Options { schedules: 4, ..Options::default() };
+/// let found = timelines(&checked, &bound, &[SimulatorArgument::Write(&mut bytes)], &options)?;
+/// assert!(found.len() == 1 && found[0].tracks[0].name == "warp 0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn timelines(
+    checked: &Checked,
+    bound: &Bound,
+    arguments: &[SimulatorArgument<'_>],
+    options: &Options,
+) -> Result<Vec<Timeline>, SimulateError> {
+    let mut found = Vec::new();
+    for number in 0..u64::from(options.schedules.max(1)) {
+        let options = Options { seed: options.seed.wrapping_add(number), schedules: 1, ..*options };
+        let mut copies: Vec<Vec<u8>> = arguments.iter().map(SimulatorArgument::written).collect();
+        let mut own: Vec<SimulatorArgument<'_>> =
+            arguments.iter().zip(&mut copies).map(|(argument, copy)| argument.with(copy)).collect();
+        let mut drawn = Timeline::default();
+        debug(checked, bound, &mut own, &options, &mut |session| drawn = session.timeline())?;
+        let wrong = !drawn.findings.is_empty();
+        if number == 0 || wrong {
+            found.push(drawn);
+        }
+        if wrong {
+            break;
+        }
+    }
+    Ok(found)
+}
+
 /// The program of a launch that the simulator takes.
 fn program(
     checked: &Checked,

@@ -29,6 +29,28 @@ pub enum SimulatorArgument<'a> {
     Index(i64),
 }
 
+impl SimulatorArgument<'_> {
+    /// A copy of the bytes that the kernel writes.
+    pub(crate) fn written(&self) -> Vec<u8> {
+        match self {
+            SimulatorArgument::Write(bytes) => bytes.to_vec(),
+            SimulatorArgument::Read(_) | SimulatorArgument::Scalar(_) | SimulatorArgument::Index(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// The same argument, which writes to `copy`.
+    pub(crate) fn with<'a>(&'a self, copy: &'a mut [u8]) -> SimulatorArgument<'a> {
+        match self {
+            SimulatorArgument::Read(bytes) => SimulatorArgument::Read(bytes),
+            SimulatorArgument::Write(_) => SimulatorArgument::Write(copy),
+            SimulatorArgument::Scalar(constant) => SimulatorArgument::Scalar(*constant),
+            SimulatorArgument::Index(value) => SimulatorArgument::Index(*value),
+        }
+    }
+}
+
 /// Options of a simulation.
 ///
 /// ```

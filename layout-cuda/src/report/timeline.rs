@@ -102,21 +102,11 @@ pub(crate) fn trace(
     static TRACED: Mutex<Vec<(String, Timeline)>> = Mutex::new(Vec::new());
     static FAILED: Once = Once::new();
     let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) else { return };
-    let mut found = Vec::new();
-    for number in 0..u64::from(options.schedules.max(1)) {
-        let options = Options { seed: options.seed.wrapping_add(number), schedules: 1, ..*options };
-        let Some(timeline) = of(checked, bound, arguments, &options) else { return };
-        let wrong = !timeline.findings.is_empty();
-        if number == 0 || wrong {
-            found.push((kernel.to_owned(), timeline));
-        }
-        if wrong {
-            break;
-        }
-    }
+    // A launch that is refused is refused again by the run itself.
+    let Ok(found) = layout_simulator::timelines(checked, bound, arguments, options) else { return };
     // The list is whole even if a holder of the lock panicked.
     let mut all = TRACED.lock().unwrap_or_else(PoisonError::into_inner);
-    all.extend(found);
+    all.extend(found.into_iter().map(|timeline| (kernel.to_owned(), timeline)));
     if let Err(error) = write(&path, &chrome_trace(&all)) {
         FAILED.call_once(|| eprintln!("{VARIABLE}={}: {error}", path.display()));
     }
@@ -128,37 +118,4 @@ fn write(path: &OsString, text: &str) -> Result<(), std::io::Error> {
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "the name has to end in `.json`"));
     }
     std::fs::write(path, text)
-}
-
-/// The timeline of a launch under one schedule; what it writes is a copy's.
-fn of(
-    checked: &Checked,
-    bound: &Bound,
-    arguments: &[SimulatorArgument<'_>],
-    options: &Options,
-) -> Option<Timeline> {
-    let mut copies: Vec<Vec<u8>> = arguments
-        .iter()
-        .map(|argument| match argument {
-            SimulatorArgument::Write(bytes) => bytes.to_vec(),
-            SimulatorArgument::Read(_) | SimulatorArgument::Scalar(_) | SimulatorArgument::Index(_) => {
-                Vec::new()
-            }
-        })
-        .collect();
-    let both = arguments.iter().zip(&mut copies);
-    let mut own: Vec<SimulatorArgument<'_>> = both
-        .map(|(argument, copy)| match argument {
-            SimulatorArgument::Read(bytes) => SimulatorArgument::Read(bytes),
-            SimulatorArgument::Write(_) => SimulatorArgument::Write(copy),
-            SimulatorArgument::Scalar(constant) => SimulatorArgument::Scalar(*constant),
-            SimulatorArgument::Index(value) => SimulatorArgument::Index(*value),
-        })
-        .collect();
-    let mut timeline = None;
-    // A launch that is refused is refused again by the run itself.
-    let _ = layout_simulator::debug(checked, bound, &mut own, options, &mut |session| {
-        timeline = Some(session.timeline())
-    });
-    timeline
 }
