@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the book and the page into target/book: `bash book/build.sh`, then open target/book/index.html.
 #
-# Needs a Rust toolchain. What else is missing is installed: mdBook and Zopfli by cargo under target/tools, Rust's library for
+# Needs a Rust toolchain. What else is missing is installed: mdBook by cargo under target/tools, Rust's library for
 # WebAssembly by rustup. Where rustup is not, or reaches no server, Debian's toolchain is taken; it has to be there:
 #     apt-get install rustc-web cargo-web rust-web-src lld-22
 # (the lld of the LLVM that `rustc-web -vV` names).
@@ -38,9 +38,9 @@ if [ "$debian" = debian ]; then
     [ -n "$linker" ] || { echo "no linker for WebAssembly: install Debian's lld-22, or rust's by rustup" >&2 && exit 1; }
     export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker"
     RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc /usr/bin/cargo build -Zbuild-std=std,panic_abort \
-        --package layout-page --target "$wasm" --profile page
+        --package layout-page --package layout-packed --target "$wasm" --profile page
 else
-    cargo build --package layout-page --target "$wasm" --profile page
+    cargo build --package layout-page --package layout-packed --target "$wasm" --profile page
 fi
 
 if ! $only_page; then
@@ -52,15 +52,13 @@ if ! $only_page; then
     rm -rf "$out/doc" && cp -r "$target/book-doc/doc" "$out/doc"
 fi
 
-# One script that holds the compiler: a page that was opened from a file may not fetch another.
+# One script that holds the compiler, packed, and what unpacks it: a page that was opened from a file may not fetch another.
 mkdir -p "$out/page"
 cp book/page/www/* book/colours.js "$out/page/"
-module="$target/$wasm/page/layout_page.wasm"
-# Zopfli's gzip is a twentieth smaller than gzip's own.
-zopfli="$target/tools/zopfli/bin/zopfli"
-[ -x "$zopfli" ] || cargo install --quiet zopfli --version 0.8.4 --locked --root "$target/tools/zopfli"
-[ "$module.gz" -nt "$module" ] || "$zopfli" "$module"
-printf 'self.LAYOUT_WASM = "%s";\n' "$(base64 -w0 "$module.gz")" >"$out/page/layout.wasm.js"
+modules="$target/$wasm/page"
+cargo run --quiet --release --package layout-packed --features pack --bin pack -- "$modules/layout_page.wasm" "$modules/layout_page.lzma"
+printf 'self.LAYOUT_UNPACK = "%s";\nself.LAYOUT_WASM = "%s";\n' "$(base64 -w0 "$modules/layout_packed.wasm")" \
+    "$(base64 -w0 "$modules/layout_page.lzma")" >"$out/page/layout.wasm.js"
 bytes=$(cat "$out"/page/* | gzip -9 -c | wc -c)
 echo "the page: $bytes bytes, compressed: $out/page/index.html"
 [ "$bytes" -lt 1000000 ] || { echo "the page has grown beyond 1 MB" >&2 && exit 1; }

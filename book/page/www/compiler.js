@@ -2,7 +2,7 @@
 // ended. Law: each request has one answer, also where the worker was ended.
 //
 // The worker is made of a function's text and the WebAssembly from a script, so that the page works from a file, too. The
-// scripts of the page share their names; index.html loads them in this order: compiler, editor, kernel, page.
+// scripts of the page share their names; index.html loads them in this order: compiler, editor, kernel, timeline, page.
 "use strict";
 
 const started = performance.now();
@@ -43,10 +43,15 @@ function inside() {
   };
 }
 
+/** The compiler's module: packed bytes through a small module that unpacks them. */
 async function compiler() {
-  const packed = Uint8Array.from(atob(self.LAYOUT_WASM), (letter) => letter.charCodeAt(0));
-  const plain = new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")));
-  return WebAssembly.compile(await plain.arrayBuffer());
+  const [unpack, packed] = [self.LAYOUT_UNPACK, self.LAYOUT_WASM]
+    .map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+  const own = (await WebAssembly.instantiate(unpack, {})).instance.exports;
+  const to = own.room(packed.length);
+  new Uint8Array(own.memory.buffer, to, packed.length).set(packed);
+  const from = own.unpack();
+  return WebAssembly.compile(new Uint8Array(own.memory.buffer, from, own.unpacked_bytes()).slice());
 }
 
 let module = null, worker = null, next = 0;
