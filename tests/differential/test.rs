@@ -62,7 +62,7 @@ fn products() {
 
 /// The emitted text, compiled by the host's C++ compiler, gives the simulator's bits and leaves the guard zones whole.
 #[test]
-fn the_host_gives_what_the_simulator_gives() {
+fn a_host_gives_what_the_simulator_gives() {
     let Some(compiler) = compiler() else {
         let required = std::env::var("REQUIRE_HOST_COMPILER").is_ok_and(|value| value == "1");
         assert!(!required, "REQUIRE_HOST_COMPILER=1, and there is no C++ compiler");
