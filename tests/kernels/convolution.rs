@@ -64,6 +64,8 @@ impl<T: Float> Data<T> {
         let place = |mode: usize, pixel: usize, element: usize| {
             (pixel * stride[mode] + element * dilation[mode]).checked_sub(padding[mode])
         };
+        let wide = |values: &[T]| -> Vec<f64> { values.iter().map(|x| x.wide()).collect() };
+        let (pixels, filters) = (wide(&self.pixels), wide(&self.filters));
         let of = |at: usize| {
             let (image, i, j, filter) = (at / (p * q * k), at / (q * k) % p, at / k % q, at % k);
             let mut sum = self.bias.get(filter).map_or(0.0, |bias| bias.wide());
@@ -72,9 +74,9 @@ impl<T: Float> Data<T> {
                     && row < h
                     && column < w
                 {
-                    let pixel = &self.pixels[((image * h + row) * w + column) * c..][..c];
-                    let weights = &self.filters[(filter * 6 + element) * c..][..c];
-                    sum += pixel.iter().zip(weights).map(|(x, w)| x.wide() * w.wide()).sum::<f64>();
+                    let pixel = &pixels[((image * h + row) * w + column) * c..][..c];
+                    let weights = &filters[(filter * 6 + element) * c..][..c];
+                    sum += pixel.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>();
                 }
             }
             T::rounded(sum)

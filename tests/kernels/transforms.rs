@@ -61,9 +61,10 @@ fn signs<T: Float>(run: &Run<'_>) -> Result<Outcome, Error> {
     let x: Vec<T> = doubles(m * n, 2).into_iter().map(T::rounded).collect();
     let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output::<T, 2>([m, n])?);
     hadamard::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?, 0.25)?;
+    let x: Vec<f64> = x.iter().map(|x| x.wide()).collect();
     let wanted = (0..m * n).map(|at| {
         let (row, j) = (&x[at / n * n..][..n], at % n);
-        let term = |(k, x): (usize, &T)| if (j & k).count_ones() % 2 == 1 { -x.wide() } else { x.wide() };
+        let term = |(k, x): (usize, &f64)| if (j & k).count_ones() % 2 == 1 { -x } else { *x };
         // Multiples of 1/16 that float32 holds.
         T::rounded(0.25 * row.iter().enumerate().map(term).sum::<f64>())
     });
