@@ -1,7 +1,8 @@
 //! Accumulators that are written before a loop whose products stay in flight: the compiler keeps the products asynchronous.
 
 use layout_compiler::{Checked, Promises, compile, emit};
-use layout_cuda::nvrtc;
+use layout_cuda::{Device, Error, bf16, nvrtc, tiled_kernel};
+use layout_tests::support::data::integers;
 
 /// A product by one warpgroup, of stages that TMA fills. `{N}`, `{SUM}` and so on are replaced.
 const KERNEL: &str = r#"#[tiled_kernel(arch = "sm_90a", block = [128], grid = [M.div_ceil(64)])]
@@ -103,4 +104,79 @@ fn so_they_do_whatever_is_written_before_and_whatever_loops() {
 #[test]
 fn what_waits_for_all_in_each_round_needs_no_fence() {
     assert_eq!(fences(&Form { ahead: 0, ..USUAL }), 0);
+}
+
+/// A product of four instructions, stored as such and element by element.
+#[tiled_kernel(block = [64], grid = [1])]
+fn by_instructions(
+    a: &LayoutTensor<bf16, RowMajor<64, 16>>,
+    b: &LayoutTensor<bf16, RowMajor<16, 16>>,
+    whole: &mut LayoutTensor<f32, RowMajor<64, 16>>,
+    single: &mut LayoutTensor<f32, RowMajor<64, 16>>,
+) {
+    let mma = mma_atom::<bf16>([16, 8, 16]);
+    let mut acc = local::<f32>(row_major([2, 8])).fill(0.0);
+    let own = a.tile([32, 16], [warp_id(), 0]);
+    mma.mma(&mut acc, &mma.load_a(&own), &mma.load_b(&b.tile([16, 16], [0, 0])));
+    mma.store_d(&mut whole.tile([32, 16], [warp_id(), 0]), &acc);
+    for r in unroll(0..4) {
+        for i in unroll(0..4) {
+            let element = acc[[r / 2, 4 * (i / 2) + 2 * (r % 2) + i % 2]];
+            single[[32 * warp_id() + accumulator_row(r), accumulator_column(i)]] = element;
+        }
+    }
+}
+
+/// The same of a warpgroup; whole by the layout that `distribute` gives its vectors.
+#[tiled_kernel(arch = "sm_90a", block = [128], grid = [1])]
+fn by_a_warpgroup(
+    a: &LayoutTensor<bf16, RowMajor<64, 16>>,
+    b: &LayoutTensor<bf16, RowMajor<16, 16>>,
+    whole: &mut LayoutTensor<f32, RowMajor<64, 16>>,
+    single: &mut LayoutTensor<f32, RowMajor<64, 16>>,
+) {
+    let mut left = shared::<bf16>(row_major([64, 16]).swizzle_bytes(32));
+    let mut right = shared::<bf16>(row_major([16, 16]).swizzle_bytes(32));
+    left.distribute(row_major([8, 16]), thread_idx.x)
+        .copy_from(&a.distribute(row_major([8, 16]), thread_idx.x));
+    right
+        .distribute(row_major([8, 16]), thread_idx.x)
+        .copy_from(&b.distribute(row_major([8, 16]), thread_idx.x));
+    fence_async_proxy();
+    barrier();
+    let mut acc = accumulator([64, 16]);
+    wgmma(&mut acc, &left, &right, false);
+    wgmma_commit_group();
+    wgmma_wait_group(0);
+    let rows = whole.tile([16, 16], [warp_id(), 0]);
+    rows.vectorize([1, 2]).distribute(row_major([8, 4]), lane_id()).copy_from(&acc);
+    for r in unroll(0..2) {
+        for i in unroll(0..4) {
+            single[[16 * warp_id() + accumulator_row(r), accumulator_column(i)]] = acc[[r, i]];
+        }
+    }
+}
+
+#[test]
+fn elements_have_their_rows_and_columns() -> Result<(), Error> {
+    let device = Device::simulator();
+    let small = |count, seed| -> Vec<bf16> {
+        integers(count, seed, 3).into_iter().map(|x| bf16::from_f32(x as f32)).collect()
+    };
+    let (a, b) = (small(64 * 16, 1), small(16 * 16, 2));
+    let exact = |at: usize| {
+        (0..16).map(|k| f32::from(a[at / 16 * 16 + k]) * f32::from(b[16 * k + at % 16])).sum::<f32>()
+    };
+    let exact: Vec<f32> = (0..64 * 16).map(exact).collect();
+    let (a, b) = (device.upload(&a, [64, 16])?, device.upload(&b, [16, 16])?);
+    for by_a_group in [false, true] {
+        let (mut whole, mut single) = (device.zeros([64, 16])?, device.zeros([64, 16])?);
+        if by_a_group {
+            by_a_warpgroup::launch(&device.stream(), &a, &b, &mut whole, &mut single)?;
+        } else {
+            by_instructions::launch(&device.stream(), &a, &b, &mut whole, &mut single)?;
+        }
+        assert!(whole.download()? == exact && single.download()? == exact, "{by_a_group}");
+    }
+    Ok(())
 }

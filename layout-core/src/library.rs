@@ -2,11 +2,16 @@
 //!
 //! Law: the text is the one that rustc compiles in [`crate::lang`]: a kernel's call means what the program's own does.
 
-/// The Rust texts of the functions: orders of tiles such as [`hilbert`](crate::lang::hilbert), sums such as
+/// The Rust texts of the functions: orders of tiles such as [`hilbert`](crate::lang::hilbert), places in accumulators such as
+/// [`accumulator_column`](crate::lang::accumulator_column), sums such as
 /// [`group_sum`](crate::lang::group_sum), conversions such as [`e2m1_bits`](crate::lang::e2m1_bits).
 ///
 /// ```
 /// assert!(layout_core::library::LIBRARY.iter().any(|text| text.contains("pub fn hilbert(")));
 /// ```
-pub const LIBRARY: [&str; 3] =
-    [include_str!("lang/order.rs"), include_str!("lang/sum.rs"), include_str!("lang/block_scale.rs")];
+pub const LIBRARY: [&str; 4] = [
+    include_str!("lang/order.rs"),
+    include_str!("lang/sum.rs"),
+    include_str!("lang/accumulator.rs"),
+    include_str!("lang/block_scale.rs"),
+];

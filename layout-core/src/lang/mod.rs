@@ -25,6 +25,7 @@
 //! | flags between blocks | [`Atomic::load_acquire`], [`Atomic::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Atomic::block_scope`], `system_scope` |
 //! | hints to the caches | [`Hinted::evict_first`], `evict_last`, `no_allocate`, `prefetch` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d`; with block scales `load_a_scales`, `load_b_scales`, [`TensorCore::mma_scaled`] |
+//! | elements of an accumulator | [`accumulator_row`], [`accumulator_column`] |
 //! | orders of tiles | [`grouped`], [`hilbert`] |
 //! | block-scaled numbers | [`e2m1_bits`], [`e2m1_value`], [`ue8m0_bits`], [`ue8m0_value`] |
 //! | sums | [`group_sum`], [`group_max`], [`add_compensated`] |
@@ -50,6 +51,7 @@
 //! }
 //! ```
 
+mod accumulator;
 mod atomic;
 mod block_scale;
 mod float;
@@ -73,6 +75,7 @@ pub mod vocabulary;
 mod wgmma;
 mod whole;
 
+pub use accumulator::{accumulator_column, accumulator_row};
 pub use atomic::*;
 pub use block_scale::{e2m1_bits, e2m1_value, ue8m0_bits, ue8m0_value};
 pub use float::{Approximate, Float};

@@ -151,7 +151,7 @@ mod kernels {
         if SCORED {
             for h in unroll(0..2) {
                 for i in unroll(0..BN / 4) {
-                    let (query, key) = (own + 8 * h as i32, first + column_of(i));
+                    let (query, key) = (own + 8 * h as i32, first + accumulator_column(i) as i32);
                     scores[[h, i]] = SCORE(scores[[h, i]] * scale, batch, head, query, key, strength);
                 }
             }
@@ -159,7 +159,7 @@ mod kernels {
         if hides {
             for h in unroll(0..2) {
                 for i in unroll(0..BN / 4) {
-                    let (query, key) = (own + 8 * h as i32, first + column_of(i));
+                    let (query, key) = (own + 8 * h as i32, first + accumulator_column(i) as i32);
                     if key >= keys || !KEEP(batch, head, query, key, window) {
                         scores[[h, i]] = f32::NEG_INFINITY;
                     }
@@ -183,11 +183,6 @@ mod kernels {
                 sums[[1, i]] *= lower;
             }
         }
-    }
-
-    /// The column of a thread's score in its block.
-    fn column_of(i: usize) -> i32 {
-        (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32
     }
 
     /// What is taken off a row's scores. Finite for a row that has seen no key yet, too: minus infinity less itself would be no number.

@@ -131,7 +131,7 @@ mod kernels {
     /// The query and the key of a thread's score.
     fn pair_of(h: usize, i: usize, fixed: i32, moving: i32) -> (i32, i32) {
         let own = fixed + 8 * h as i32;
-        let other = moving + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32;
+        let other = moving + accumulator_column(i) as i32;
         if OF_KEYS { (other, own) } else { (own, other) }
     }
 

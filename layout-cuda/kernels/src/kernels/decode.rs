@@ -119,25 +119,20 @@ mod kernels {
             if SCORED {
                 let (unit, strength) = UNITS(head, strength);
                 for i in unroll(0..BN / 4) {
-                    let (key, at) = (first + column_of(i), 4 * (i / 2) + 2 * (h % 2) + i % 2);
+                    let (key, at) = (first + accumulator_column(i) as i32, 4 * (i / 2) + 2 * (h % 2) + i % 2);
                     let score = scores[[h / 2, at]] * scale.div_approx(unit);
                     scores[[h / 2, at]] = SCORE(score, batch, head, query, key, strength);
                 }
             }
             if hides {
                 for i in unroll(0..BN / 4) {
-                    let (key, at) = (first + column_of(i), 4 * (i / 2) + 2 * (h % 2) + i % 2);
+                    let (key, at) = (first + accumulator_column(i) as i32, 4 * (i / 2) + 2 * (h % 2) + i % 2);
                     if key >= keys || !KEEP(batch, head, query, key, window) {
                         scores[[h / 2, at]] = f32::NEG_INFINITY;
                     }
                 }
             }
         }
-    }
-
-    /// The column of a thread's score in its block.
-    fn column_of(i: usize) -> i32 {
-        (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32
     }
 
     /// What is taken off a row's scores. Finite for a row that has seen no key yet, too: minus infinity less itself would be no number.
