@@ -157,6 +157,27 @@ fn by_a_warpgroup(
     }
 }
 
+/// `ldmatrix` of each block of a cluster: its own shared memory.
+#[tiled_kernel(arch = "sm_90", block = [32], cluster = [2], grid = [2])]
+fn of_the_own_block(y: &mut LayoutTensor<f32, RowMajor<2, 16, 8>>) {
+    let mut own = shared::<f16>(row_major([16, 16]));
+    own.distribute(row_major([2, 16]), thread_idx.x).fill((block_idx.x as f32 + 1.0).cast::<f16>());
+    barrier();
+    let mma = mma_atom::<f16>([16, 8, 16]);
+    let mut acc = local::<f32>(row_major([1, 4])).fill(0.0);
+    mma.mma(&mut acc, &mma.load_a(&own), &local::<f16>(row_major([1, 4])).fill(f16::ONE));
+    mma.store_d(&mut y.slice(block_idx.x), &acc);
+}
+
+#[test]
+fn a_block_of_a_cluster_loads_its_own_fragments() -> Result<(), Error> {
+    let device = Device::simulator();
+    let mut y = device.zeros::<f32, 3>([2, 16, 8])?;
+    of_the_own_block::launch(&device.stream(), &mut y)?;
+    assert!(y.download()?.iter().enumerate().all(|(at, x)| *x == if at < 128 { 16.0 } else { 32.0 }));
+    Ok(())
+}
+
 #[test]
 fn elements_have_their_rows_and_columns() -> Result<(), Error> {
     let device = Device::simulator();

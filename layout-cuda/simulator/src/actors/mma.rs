@@ -5,6 +5,7 @@
 //! Products of `f64` are added along K with one rounding each. Sums of integers wrap. A product of two words of bits
 //! is the number of bits that are set in both.
 
+use super::load_store::shared_byte;
 use crate::bytecode::{LANES, Sum, Target};
 use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
@@ -164,7 +165,7 @@ impl Machine<'_> {
                     if elements.active >> source & 1 == 0 {
                         continue;
                     }
-                    let byte = base as usize + (elements.index[source] as usize + element) * size as usize;
+                    let byte = shared_byte(warp, base, elements.index[source] + element as i64, size);
                     let bits = bytes::read(&self.shared, byte, size);
                     match site.elem.format() {
                         Format::Float => warp.f32[register][lane] = f32::from_bits(bits as u32),
