@@ -181,7 +181,8 @@ pub fn explain(checked: &Checked) -> Explanation {
     Explanation { entry: checked.entry().to_owned(), block: checked.plan().block, grid, accesses, arithmetic }
 }
 
-/// What an access lost. A condition on shared memory is not counted as a mask: it comes from the kernel's own shape.
+/// What an access lost. Of shared memory a condition over the thread's number alone is not counted as a mask: it comes from the
+/// kernel's own shape.
 fn degraded(words: &Words<'_>, access: &Access, shared: bool, writes: bool) -> Vec<Remark> {
     let MissedOptimization { narrowed, synchronous, guards, once } = &access.loss;
     let mut out = Vec::new();
@@ -207,8 +208,9 @@ fn degraded(words: &Words<'_>, access: &Access, shared: bool, writes: bool) -> V
         }
         out.push(Remark { what: RemarkKind::Synchronous, reason: text, help });
     }
-    let masks: Vec<_> = access.mask.iter().chain(guards).collect();
-    if !masks.is_empty() && !shared {
+    let masks: Vec<_> =
+        access.mask.iter().chain(guards).filter(|mask| !shared || words.depends(mask)).collect();
+    if !masks.is_empty() {
         let (conditions, help) = words.mask(&masks);
         let tested = if *once { ", tested once for the whole tile" } else { "" };
         let reason = format!("{conditions} not proved{tested}");

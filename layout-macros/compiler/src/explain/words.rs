@@ -48,6 +48,21 @@ impl<'c> Words<'c> {
         &self.checked.tables().place(id).name
     }
 
+    /// Whether a condition depends on more than which thread it is.
+    pub(super) fn depends(&self, condition: &Comparison) -> bool {
+        self.is_of_more(&condition.left) || self.is_of_more(&condition.right)
+    }
+
+    fn is_of_more(&self, index: &Index) -> bool {
+        let atoms = &self.checked.tables().atoms;
+        let Ok(expanded) = atoms.expand(index) else { return true };
+        expanded.atoms().any(|id| match atoms.atom(id) {
+            Atom::Special(special, _) => *special != Special::ThreadIdx,
+            Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) | Atom::Variable(..) => true,
+            compound => compound.parts().any(|part| self.is_of_more(part)),
+        })
+    }
+
     /// Why, and the way out.
     pub(super) fn reason(&self, reason: &Reason) -> (String, String) {
         match reason {
