@@ -585,6 +585,10 @@ fn a_word_that_deny_does_not_know_is_refused() {
     assert!(layout_text::kernel(&rows(", deny = true", OWN)).is_err());
 }
 
+/// A sum over a tree, as CUDA's guides write it.
+const HALVED: &str = "let mut t = shared::<f32>(row_major([64])); t[[thread_idx.x]] = 1.0; let mut stride = 32; while stride > 0 {
+    barrier(); if thread_idx.x < stride { t[[thread_idx.x]] += t[[thread_idx.x + stride]]; } stride /= 2; }";
+
 #[test]
 fn masks_go_where_the_page_says_so() {
     let body = |entries: &str, body: &str| {
@@ -617,6 +621,20 @@ fn masks_go_where_the_page_says_so() {
         (by_ceil, "if i < N { y[[i]] = x[[(i as isize + s).max(0).min(N as isize - 1)]]; }"),
         (by_ceil, "if i < N { y[[i]] = x[[(i as isize + s).min(N as isize - 1).max(0)]]; }"),
         (by_ceil, "if i < N { y[[i]] = x[[(i as isize - s).clamp(0, N as isize - 1)]]; }"),
+        (by_ceil, "let inside = i < N; if inside { y[[i]] = x[[i]]; }"),
+        (by_ceil, "let outside = i >= N; if outside { return; } y[[i]] = x[[i]];"),
+        (by_ceil, "let both = i < N && n < N; let same = both; if same { y[[i]] = x[[n]]; }"),
+        (by_ceil, "let either = i >= N || n >= N; if !either { y[[i]] = x[[n]]; }"),
+        (by_ceil, "let mut j = i; let inside = j < N; if inside { y[[j]] = x[[j]]; } j += 1;"),
+        (", grid = [1]", HALVED),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([64])); let mut at = 0; for _ in 0..n { t[[at]] = 1.0; at = (at + 1) % 64; }",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([64])); let mut best = 0; for k in 0..64 { if k * n > 7 { best = k; } } t[[best]] = 1.0;",
+        ),
         (", grid = [N / 64]", "y[[i]] = x[[i]];"),
         (", grid = [N / 64], require(N % 64 == 0)", "y.tile([64], [block_idx.x])[[thread_idx.x]] = x[[i]];"),
     ];
@@ -625,12 +643,28 @@ fn masks_go_where_the_page_says_so() {
         let kernel = kernel(&text);
         compile(&kernel, &ParamSet::default(), USUAL).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     }
+    let too_far = HALVED.replace("= 32", "= 64");
     let masked = [
         (by_ceil, "y[[i]] = 1.0;"),
         (by_ceil, "if i <= N { y[[i]] = 1.0; }"),
         (by_ceil, "if i < N || n < N { y[[i]] = 1.0; }"),
         (by_ceil, "for k in 0..4 { let j = k * 64 + i; if j >= N && n > 3 { continue; } y[[j]] = 1.0; }"),
         (by_ceil, "for k in i..N.max(i + 8) { y[[k]] = 1.0; }"),
+        (by_ceil, "let mut j = i; let inside = j < N; j += 1; if inside { y[[j]] = 1.0; }"),
+        (by_ceil, "let either = i < N || n < N; if either { y[[i]] = 1.0; }"),
+        (by_ceil, "let both = i < N && n < 5; if !both { y[[i]] = 1.0; }"),
+        (by_ceil, "let mut inside = i < N; if n > 3 { inside = true; } if inside { y[[i]] = 1.0; }"),
+        (
+            by_ceil,
+            "for k in 0..4 { let inside = k * 64 + i < N; if inside { y[[(k + 1) * 64 + i]] = 1.0; } }",
+        ),
+        // In shared memory, where it comes of more than the thread's number.
+        (", grid = [1]", "let mut t = shared::<f32>(row_major([64])); t[[n]] = 1.0;"),
+        (", grid = [1]", &too_far),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([64])); let mut at = 0; for _ in 0..n { t[[at]] = 1.0; at = (at + 1) % 65; }",
+        ),
         // Of nothing no element is in range.
         (", grid = [1]", "y[[i.min(N - 1)]] = 1.0;"),
         (", grid = [1]", "y[[i % N]] = 1.0;"),

@@ -6,14 +6,19 @@
 //! the goal holds if it holds with both, or with one operand that bounds it from the required side. The value of an
 //! `if` is that of one of its branches.
 
-use super::index::{Atom, AtomId, Atoms, Index, Monomial, Range, Way};
+use super::elem::Constant;
+use super::index::{Atom, AtomId, Atoms, Index, Monomial, Range, VarId, Way};
 use super::ir::{BinaryOp, UnaryOp};
 use super::program::{Comparison, Value};
+use std::collections::HashMap;
+use std::convert::Infallible;
 
 /// Indices that are known not to be negative at some point of a kernel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     known: Vec<Index>,
+    /// What the truth values that have names mean.
+    conditions: HashMap<VarId, Value<Infallible>>,
 }
 
 impl Facts {
@@ -43,6 +48,14 @@ impl Facts {
         }
     }
 
+    /// `let name = condition;`: what the name means wherever it is asked for, since the indices of a condition never change.
+    pub(super) fn define<A>(&mut self, name: VarId, condition: &Value<A>) {
+        match outline(condition) {
+            Some(meaning) => drop(self.conditions.insert(name, meaning)),
+            None => drop(self.conditions.remove(&name)),
+        }
+    }
+
     /// Adds what follows from a condition that holds, or does not.
     pub(super) fn assume_condition<A>(&mut self, atoms: &Atoms, condition: &Value<A>, holds: bool) {
         match condition {
@@ -69,6 +82,11 @@ impl Facts {
                 self.assume_condition(atoms, right, false);
             }
             Value::Unary(UnaryOp::Not, inner) => self.assume_condition(atoms, inner, !holds),
+            Value::Variable(name) => {
+                if let Some(meaning) = self.conditions.get(name).cloned() {
+                    self.assume_condition(atoms, &meaning, holds);
+                }
+            }
             _ => {}
         }
     }
@@ -192,6 +210,29 @@ impl Facts {
 }
 
 /// An integer as the index that it is, where it is known as one.
+/// A condition without what it loads. Of such a part nothing is known, and a constant says nothing.
+fn outline<A>(condition: &Value<A>) -> Option<Value<Infallible>> {
+    use BinaryOp::{And, BitAnd, BitOr, Or};
+    let boxed = |value: &Value<A>| outline(value).map(Box::new);
+    Some(match condition {
+        Value::Constant(constant) => Value::Constant(*constant),
+        Value::Variable(var) => Value::Variable(*var),
+        Value::Index(index, elem) => Value::Index(index.clone(), *elem),
+        Value::Compare(comparison) => Value::Compare(comparison.clone()),
+        Value::Unary(op, inner) => Value::Unary(*op, boxed(inner)?),
+        Value::Binary(op @ (And | Or | BitAnd | BitOr), left, right) => {
+            let unknown = || Box::new(Value::Constant(Constant::bool(true)));
+            let (left, right) = (boxed(left), boxed(right));
+            left.as_ref().or(right.as_ref())?;
+            Value::Binary(*op, left.unwrap_or_else(unknown), right.unwrap_or_else(unknown))
+        }
+        Value::Binary(op, left, right) if op.is_comparison() => {
+            Value::Binary(*op, boxed(left)?, boxed(right)?)
+        }
+        _ => return None,
+    })
+}
+
 fn as_index<A>(atoms: &Atoms, value: &Value<A>) -> Option<Index> {
     match value {
         Value::Variable(var) => Some(Index::atom(atoms.find(&Atom::Variable(*var, 0))?)),

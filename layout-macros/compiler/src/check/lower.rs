@@ -2,6 +2,7 @@
 //!
 //! Invariant: `facts` holds exactly what the enclosing guards and loops promise at the current statement.
 
+use crate::elem::Elem;
 use crate::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, VarId, Width};
 use crate::ir::BinaryOp;
 use crate::origin::{Errors, KernelError, Origin};
@@ -96,7 +97,14 @@ impl Lower {
         let origin = statement.origin;
         let kind = match &statement.kind {
             StatementKind::Let(var, value) => {
-                StatementKind::Let(*var, value.as_ref().map(|value| self.value(value)).transpose()?)
+                let value = value.as_ref().map(|value| self.value(value)).transpose()?;
+                let variable = self.tables.variable(*var);
+                if let (Some(condition), VariableKind::Elem(Elem::Bool), false) =
+                    (&value, variable.kind, variable.mutable)
+                {
+                    self.facts.define(*var, condition);
+                }
+                StatementKind::Let(*var, value)
             }
             StatementKind::LetIndex(var, index) => StatementKind::LetIndex(*var, index.clone()),
             StatementKind::Assign(var, value) => StatementKind::Assign(*var, self.value(value)?),

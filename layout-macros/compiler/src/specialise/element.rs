@@ -166,6 +166,9 @@ impl Evaluator<'_> {
                 None => index,
             });
         }
+        if sizes.is_empty() {
+            self.suppose_inside(view, &coordinates);
+        }
         Ok(coordinates)
     }
 }

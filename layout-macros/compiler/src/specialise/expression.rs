@@ -361,6 +361,10 @@ impl Evaluator<'_> {
                 if elem == Elem::Bool || elem.is_integer() {
                     self.decides(var, &[&value], &[]);
                 }
+                if elem == Elem::Bool {
+                    self.note_compared(&value);
+                    self.facts.define(var, &value);
+                }
                 self.push(origin, StatementKind::Let(var, Some(value)));
                 StaticValue::Scalar(Value::Variable(var), elem)
             }

@@ -1,7 +1,9 @@
-//! Induction variables: indices that a counted loop only increases, by constants, at most once a round each.
+//! Induction variables: indices that a counted loop only increases, by constants, at most once a round each; and those
+//! that any loop only divides.
 //!
 //! Law: after `r` rounds that add at most `c` each, the variable is at most `r * c` above its value before the loop,
-//! on every path: an `if`, a `continue` or a `break` only leaves additions out. A variable is no induction variable
+//! on every path: an `if`, a `continue` or a `break` only leaves additions out. One that is only divided or shifted to the right,
+//! and is not negative, stays between 0 and its value before the loop. A variable is no induction variable
 //! if it is also assigned in another way, in an inner loop, or through a reference.
 
 use super::datum::{Binding, StaticValue};
@@ -9,6 +11,12 @@ use super::evaluator::Evaluator;
 use crate::index::{Index, Range, VarId};
 use crate::ir::{BinaryOp, Block, ExprId, ExprKind, Seen, Statement, StatementKind};
 use std::collections::HashMap;
+
+/// How an assignment changes a variable.
+enum Change {
+    Added(ExprId),
+    Divided(ExprId),
+}
 
 /// The intervals of an induction variable.
 pub(super) struct Induction {
@@ -27,7 +35,21 @@ impl Evaluator<'_> {
     ) -> (Vec<(VarId, i64)>, Vec<Induction>) {
         let atoms = &self.tables.atoms;
         let (span, step) = (atoms.range(last).high - atoms.range(first).low, i128::from(step));
-        let inductions = self.inductions(body, (span + step - 1).max(0) / step);
+        let inductions = self.inductions(None, body, Some((span + step - 1).max(0) / step));
+        let modular_bounds = self.enter_loop(changed);
+        for Induction { var, head, .. } in &inductions {
+            self.present.entry(*var).or_insert(*head);
+        }
+        (modular_bounds, inductions)
+    }
+
+    /// The same of a `while`.
+    pub(super) fn enter_while(
+        &mut self,
+        changed: &[VarId],
+        (condition, body): (ExprId, &Block),
+    ) -> (Vec<(VarId, i64)>, Vec<Induction>) {
+        let inductions = self.inductions(Some(condition), body, None);
         let modular_bounds = self.enter_loop(changed);
         for Induction { var, head, .. } in &inductions {
             self.present.entry(*var).or_insert(*head);
@@ -36,8 +58,13 @@ impl Evaluator<'_> {
     }
 
     /// The induction variables of a loop of so many rounds at most; called in front of it.
-    fn inductions(&mut self, body: &Block, rounds: i128) -> Vec<Induction> {
-        let mut added: Vec<(VarId, ExprId)> = Vec::new();
+    fn inductions(
+        &mut self,
+        condition: Option<ExprId>,
+        body: &Block,
+        rounds: Option<i128>,
+    ) -> Vec<Induction> {
+        let mut changes: Vec<(VarId, Change)> = Vec::new();
         let mut others = Vec::new();
         let mut see = |seen: Seen<'_>| match seen {
             Seen::Statement(Statement { kind, .. }) => match kind {
@@ -54,7 +81,16 @@ impl Evaluator<'_> {
                 }
                 StatementKind::Assign { place, op, value } => {
                     match (self.named(*place), op) {
-                        (Some((_, Binding::Index(var))), Some(BinaryOp::Add)) => added.push((*var, *value)),
+                        (Some((_, Binding::Index(var))), Some(BinaryOp::Add)) => {
+                            changes.push((*var, Change::Added(*value)));
+                        }
+                        (Some((_, Binding::Index(var))), Some(BinaryOp::Div | BinaryOp::Shr)) => {
+                            changes.push((*var, Change::Divided(*value)));
+                        }
+                        (Some((_, Binding::Index(var))), None) if self.part_of(*var, *value).is_some() => {
+                            let by = self.part_of(*var, *value).unwrap_or(*value);
+                            changes.push((*var, Change::Divided(by)));
+                        }
                         (Some((_, binding)), _) => binding.indices(&mut others),
                         (None, _) => {}
                     }
@@ -69,28 +105,51 @@ impl Evaluator<'_> {
         };
         self.kernel.each_statement(body, &mut see);
         // What closures and `advance` change is seen in no statement here.
-        others.extend(self.assigned_indices(None, &[]));
+        others.extend(self.assigned_indices(condition, &[]));
+        // For each the sum of a round's additions, or `None` where it is divided.
         let mut sums: HashMap<VarId, Option<i128>> = HashMap::new();
-        for (var, value) in added {
-            let more = self.literal(value).filter(|number| *number >= 0).map(i128::from);
-            let sum = sums.entry(var).or_insert(Some(0));
-            *sum = sum.zip(more).map(|(sum, more)| sum + more);
+        for (var, change) in changes {
+            let (by, sum) = match change {
+                Change::Added(by) => (by, true),
+                Change::Divided(by) => (by, false),
+            };
+            let by = self.literal(by).filter(|by| *by >= i64::from(!sum)).map(i128::from);
+            match (by, sums.get(&var).copied()) {
+                (Some(by), None) => drop(sums.insert(var, sum.then_some(by))),
+                (Some(by), Some(Some(known))) if sum => drop(sums.insert(var, Some(known + by))),
+                (Some(_), Some(None)) if !sum => {}
+                _ => others.push(var),
+            }
         }
         sums.retain(|var, _| !others.contains(var));
         let mut found = Vec::new();
         for (var, sum) in sums {
-            let Some(sum) = sum else { continue };
             let now = self.read_index(var);
             let now = self.tables.atoms.range(&now);
-            let after =
-                |rounds: i128| Range::new(now.low, now.high.saturating_add(sum.saturating_mul(rounds)));
-            let (head, behind) = (after((rounds - 1).max(0)), after(rounds.max(0)));
+            let after = |rounds: i128, sum: i128| {
+                Range::new(now.low, now.high.saturating_add(sum.saturating_mul(rounds)))
+            };
+            let (head, behind) = match (sum, rounds) {
+                (None, _) if now.low >= 0 => (Range::new(0, now.high), Range::new(0, now.high)),
+                (Some(sum), Some(rounds)) => (after((rounds - 1).max(0), sum), after(rounds.max(0), sum)),
+                (None, _) | (Some(_), None) => continue,
+            };
             // What leaves 64 bits wraps.
             if behind.fits_i64() {
                 found.push(Induction { var, head, behind });
             }
         }
         found
+    }
+
+    /// What `var / by` and `var >> by` are divided by.
+    fn part_of(&self, var: VarId, value: ExprId) -> Option<ExprId> {
+        match &self.kernel.expr(value).kind {
+            ExprKind::Binary(BinaryOp::Div | BinaryOp::Shr, left, by) => {
+                matches!(self.named(*left), Some((_, Binding::Index(own))) if *own == var).then_some(*by)
+            }
+            _ => None,
+        }
     }
 
     /// A number that an expression is without being evaluated at run time.

@@ -14,6 +14,7 @@ use crate::index::{Atom, Index, Range, VarId};
 use crate::ir::{BinaryOp, LocalId, UnaryOp};
 use crate::math::Math;
 use crate::program::{Value, VariableKind};
+use crate::view::View;
 use std::collections::HashMap;
 
 /// How deep nested operations are looked into.
@@ -141,6 +142,22 @@ impl Evaluator<'_> {
         };
         // Of each part, not only of the first.
         parts.iter().fold(false, |asked, part| self.require_below(part, count) | asked)
+    }
+
+    /// Supposes of mutable indices among the coordinates of a view that they stay below its extents, where that is not proved: an access
+    /// whose proof succeeds then has no mask.
+    pub(super) fn suppose_inside(&mut self, view: &View, coordinates: &[Index]) {
+        if self.host {
+            return;
+        }
+        for (mode, at) in view.modes.iter().zip(coordinates) {
+            let extent = mode.extent.as_constant().and_then(|extent| extent.checked_mul(mode.lanes));
+            if let Some(extent) = extent.filter(|extent| *extent > 0 && at.as_constant().is_none())
+                && !self.is_within(at, extent)
+            {
+                self.require_below(at, extent);
+            }
+        }
     }
 
     fn suppose_below(&mut self, local: LocalId, count: i64) -> bool {

@@ -611,7 +611,7 @@ impl Evaluator<'_> {
 
     fn while_loop(&mut self, condition: ExprId, body: &Block, origin: Origin) -> Outcome<()> {
         let changed = self.assigned_indices(Some(condition), &[body]);
-        let modular_bounds = self.enter_loop(&changed);
+        let (modular_bounds, inductions) = self.enter_while(&changed, (condition, body));
         let (extra, condition) = self.nested(|this| this.condition(condition));
         self.loops += 1;
         self.heads.push(modular_bounds.clone());
@@ -643,7 +643,7 @@ impl Evaluator<'_> {
         };
         result?;
         if extra.is_empty() {
-            self.behind(&modular_bounds, &[], &body);
+            self.behind(&modular_bounds, &inductions, &body);
             self.push(origin, StatementKind::While(value, body));
             return Ok(());
         }
