@@ -61,6 +61,11 @@ pub(crate) fn compiled(texts: &[(&str, &str)]) {
 }
 
 same! {
+    bytes_of_text: |x: i32| -> i32 {
+        let first = b'a';
+        let digit = b'0' + ((x & 7) as u8);
+        (first as i32) * 1000 + digit as i32
+    }
     matched: |x: i32| -> i32 {
         const SEVEN: i32 = 7;
         let kind = match x {

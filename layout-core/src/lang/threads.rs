@@ -511,10 +511,13 @@ pub fn named_barrier_arrive(_id: usize, _threads: usize) {
 /// statement of a warpgroup's role. The block's sum may not exceed 65536; a warpgroup that asks for more waits until others
 /// have given some up.
 ///
+/// The attribute has `min_blocks = 1`: it bounds the registers at entry. Without a bound `ptxas` may ignore the instruction, which a
+/// launch reports as a slow path.
+///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
 /// // The first warpgroup gives registers, the second takes them.
-/// #[tiled_kernel(arch = "sm_90a", block = [256], grid = [1])]
+/// #[tiled_kernel(arch = "sm_90a", block = [256], min_blocks = 1, grid = [1])]
 /// fn roles(y: &mut LayoutTensor<i32, RowMajor<256>>) {
 ///     if warp_group() == 0 {
 ///         set_max_registers(40);

@@ -169,7 +169,10 @@ impl Lowering<'_> {
                     ),
                 }
             }
-            Lit::Str(_) | Lit::ByteStr(_) | Lit::CStr(_) | Lit::Char(_) | Lit::Byte(_) => self.refuse(
+            Lit::Byte(value) => {
+                self.add(place, ExprKind::Int(value.value().into(), Some(TypeRef::Elem(Elem::U8))))
+            }
+            Lit::Str(_) | Lit::ByteStr(_) | Lit::CStr(_) | Lit::Char(_) => self.refuse(
                 place,
                 "a kernel has no text",
                 "numbers and truth values are the literals; the text of an `assert!` is its second argument",

@@ -46,6 +46,22 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("cdiv", "div_ceil"),
     ("shape", "dim"),
     ("extent", "dim"),
+    ("shfl_up", "shuffle_up"),
+    ("shfl_down", "shuffle_down"),
+    ("shfl_xor", "shuffle_xor"),
+    ("cp_async_wait_group", "async_copy_wait_group"),
+    ("cp_async_commit_group", "async_copy_commit_group"),
+    ("cp_async_wait_all", "async_copy_wait_all"),
+    ("commit_group", "async_copy_commit_group"),
+    ("fence_proxy_async", "fence_async_proxy"),
+    ("setmaxnreg", "set_max_registers"),
+    ("elect_sync", "elect_one"),
+    ("cluster_sync", "cluster_barrier"),
+    ("stmatrix", "store_matrix"),
+    ("tma_reduce_add", "tma_add"),
+    ("local_tile", "tile"),
+    ("expect_tx", "arrive_expect"),
+    ("try_wait", "wait"),
 ];
 
 /// What is said otherwise here, of words that are no member's: in lower case with `_`, without `__` in front.
@@ -157,7 +173,7 @@ const ADVICE: &[(&[&str], &str)] = &[
         "it is `barriers.at(i).wait(parity)`, which waits until the phase has ended",
     ),
     (
-        &["cp_async_bulk_tensor_shared_cluster_global", "cp_async_bulk_tensor"],
+        &["cp_async_bulk_tensor_shared_cluster_global", "cp_async_bulk_tensor", "cp_async_bulk"],
         "it is `tma_load(&mut smem, &x.tile([m, n], [i, j]), barriers.at(k))`",
     ),
     (&["cp_async_bulk_tensor_global_shared_cta"], "it is `tma_store(&mut y.tile([m, n], [i, j]), &smem)`"),
@@ -167,7 +183,7 @@ const ADVICE: &[(&[&str], &str)] = &[
         "a kernel takes the tensor itself: each launch makes the descriptors that its `tma_load`s and `tma_store`s need",
     ),
     (
-        &["mma_op"],
+        &["mma_op", "mma_sync", "ldmatrix", "load_matrix", "load_matrix_sync"],
         "it is `core.mma(&mut acc, &core.load_a(&a), &core.load_b(&b))` with `let core = mma_atom::<f32>([16, 8, 8]);`",
     ),
     (
@@ -178,6 +194,29 @@ const ADVICE: &[(&[&str], &str)] = &[
         &["async_copy", "cp_async", "memcpy_async", "copy_async", "copy", "memcpy", "load_tile", "copy_tile"],
         "it is `copy_dram_to_sram_async(&mut tile, &view, threads)` of a block, `tile.copy_from_async(&view)` of a thread",
     ),
+    (&["clear", "zero", "zero_", "zeros"], "elements get one value by `x.fill(0.0)`"),
+    (
+        &["warpgroup_arrive", "wgmma_fence"],
+        "`wgmma` needs no fence before it: the compiler has it where it is due",
+    ),
+    (
+        &["swizzle_128b", "swizzle128"],
+        "the swizzle of TMA and `wgmma` is `row_major([64, 64]).swizzle_bytes(128)`",
+    ),
+    (&["isqrt"], "the root of an integer is `(n as f64).sqrt() as u32`, exact below 2^52"),
+    (&["leading_ones"], "leading ones are `(!x).leading_zeros()`"),
+    (&["trailing_ones"], "trailing ones are `(!x).trailing_zeros()`"),
+    (&["unsigned_abs"], "the size of a number is `x.abs() as u32`"),
+    (
+        &["next_power_of_two"],
+        "the next power of two of a `u32` above 1 is `1 << (32 - (x - 1).leading_zeros())`",
+    ),
+    (&["contains"], "a number is in a range where `low <= i && i < high`"),
+    (
+        &["checked_add", "checked_sub", "checked_mul", "overflowing_add", "overflowing_sub"],
+        "a kernel has no `Option`: `a.wrapping_add(b)`, `a.saturating_add(b)`; whether a sum leaves a `u32` is `a > u32::MAX - b`",
+    ),
+    (&["to_le_bytes", "to_be_bytes", "to_ne_bytes"], "a byte of a number is `(x >> (8 * i)) as u8`"),
     (
         &["rand", "random", "curand"],
         "a kernel has no random numbers: compute them of a counter (Philox), or pass them",
@@ -200,6 +239,7 @@ const CONSTANTS: &[(&[&str], &str)] = &[
     ),
     (&["bid", "bx", "block_id", "group_id"], "a block's place is `block_idx.x`"),
     (&["shared__", "smem"], "shared memory is `let mut held = shared::<f32>(row_major([32, 32]));`"),
+    (&["none"], "a kernel has no `Option`: keep a truth value beside the number, `(found, x)`"),
     (&["warp_size"], "a warp has 32 lanes: write `32`, or a `const` of the kernel"),
     (
         &["pi", "e", "tau", "sqrt_2", "ln_2", "m_pi"],

@@ -461,11 +461,12 @@ impl Evaluator<'_> {
             StaticValue::Bool(value) => Ok(Ok(value)),
             StaticValue::Scalar(value, Elem::Bool) => Ok(Err(value)),
             StaticValue::Unknown => Err(Failed),
-            other => self.fail_help(
-                origin,
-                format!("expected a condition (bool), found {}", other.kind()),
-                "compare it: `x != 0`",
-            ),
+            other => {
+                let is_float = matches!(&other, StaticValue::Float(_))
+                    || matches!(&other, StaticValue::Scalar(_, elem) if elem.is_float());
+                let help = if is_float { "compare it: `x != 0.0`" } else { "compare it: `x != 0`" };
+                self.fail_help(origin, format!("expected a condition (bool), found {}", other.kind()), help)
+            }
         }
     }
 

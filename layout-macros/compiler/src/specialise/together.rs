@@ -302,7 +302,7 @@ impl Evaluator<'_> {
         }
         if matches!(place.space, Space::Remote { .. }) {
             let message = format!("`{name}` on `{}` of another block", place.name);
-            return self.fail_help(origin, message, "load and store it, with a `cluster_barrier()` between");
+            return self.fail_help(origin, message, "update the own block's memory, and read that of the others after a `cluster_barrier()`: `x.map_shared_rank(rank)[[i]]`");
         }
         let coordinates = self.coordinates(&view, coordinates, &[], origin)?;
         Ok((TileAccess { view, coordinates, origin }, scope.unwrap_or_default(), place.elem))
