@@ -118,8 +118,15 @@ function mistakes(list, place, own) {
   own.mark(list);
 }
 
-function told(answer) {
-  return answer.mistakes || (answer.error ? [{ line: 0, message: answer.error }] : []);
+const mistakesOf = (answer) => answer.mistakes || (answer.error ? [{ line: 0, message: answer.error }] : []);
+
+/** Shows why a kernel was not run, if it was not. */
+function refused(answer) {
+  const list = mistakesOf(answer);
+  if (!list.length) return false;
+  mistakes(list, $("kernel-mistakes"), kernel);
+  say(list[0].message);
+  return true;
 }
 
 /** Shows the CUDA C of the text as it is, or its mistakes. */
@@ -130,7 +137,7 @@ async function compileOnce() {
     stale = true;
     return;
   }
-  const list = told(answer);
+  const list = mistakesOf(answer);
   mistakes(list, $("kernel-mistakes"), kernel);
   if (list.length) {
     sayLater(`${list.length} ${list.length === 1 ? "mistake" : "mistakes"}: ${list[0].message}`);
@@ -229,11 +236,7 @@ $("kernel-bar").addEventListener("submit", async (event) => {
   const { answer, ms } = await ask({ ask: "run", text: kernel.text, sizes: $("kernel-sizes").value });
   busy(false);
   if (answer.stopped_by_hand) return;
-  const list = told(answer);
-  if (list.length) {
-    mistakes(list, $("kernel-mistakes"), kernel);
-    return say(list[0].message);
-  }
+  if (refused(answer)) return;
   timings.run = ms;
   report(answer, ms);
   const found = answer.findings.length;

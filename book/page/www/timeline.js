@@ -101,11 +101,7 @@ $("kernel-draw").addEventListener("click", async () => {
   const { answer } = await ask({ ask: "timeline", text: kernel.text, sizes: $("kernel-sizes").value });
   busy(false);
   if (answer.stopped_by_hand) return;
-  const list = told(answer);
-  if (list.length) {
-    mistakes(list, $("kernel-mistakes"), kernel);
-    return say(list[0].message);
-  }
+  if (refused(answer)) return;
   if (!answer.timelines.some((own) => own.tracks.length)) return say("No block runs: nothing to draw.");
   timelines(answer.timelines);
   say(`Timeline of ${answer.timelines.map((own) => `schedule ${own.schedule}`).join(" and ")}.`);

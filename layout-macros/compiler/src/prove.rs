@@ -48,7 +48,7 @@ impl Facts {
         }
     }
 
-    /// `let name = condition;`: what the name means wherever it is asked for, since the indices of a condition never change.
+    /// `let name = condition;`. The indices of a condition never change, so the name has this meaning wherever it is in scope.
     pub(super) fn define<A>(&mut self, name: VarId, condition: &Value<A>) {
         match outline(condition) {
             Some(meaning) => drop(self.conditions.insert(name, meaning)),

@@ -49,7 +49,7 @@ pub fn encode(value: f32, elem: Elem) -> u32 {
     // floor(log2) from the exponent field; a subnormal `f32` counts as 2^-127.
     let exponent = (magnitude.to_bits() >> 23) as i32 - 127;
     let exponent = exponent.max(1 - format.bias);
-    // Exact: a double holds the quotient by a power of two. Beside 2^52 it has no fraction: the sum rounds it, ties to even.
+    // Exact: a double holds the quotient by a power of two. Added to 2^52 it has no fraction: the sum is rounded, ties to even.
     let unit = (f64::MAX_EXP - 1 - exponent + format.fraction as i32) as u64;
     let quotient = f64::from(magnitude) * f64::from_bits(unit << (f64::MANTISSA_DIGITS - 1));
     const WHOLE: f64 = (1u64 << (f64::MANTISSA_DIGITS - 1)) as f64;
