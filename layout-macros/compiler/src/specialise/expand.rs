@@ -12,6 +12,7 @@ use crate::index::{Atom, AtomId, Index, Range, VarId};
 use crate::ir::{Block, LocalId, Seen, StatementKind as Ast};
 use crate::origin::Errors;
 use crate::program::{Tables, Value};
+use crate::prove::Facts;
 use std::collections::HashMap;
 
 /// The most indices of one value that are followed.
@@ -33,6 +34,7 @@ struct Checkpoint {
     intervals: HashMap<VarId, Range>,
     present: HashMap<VarId, Range>,
     deciding: HashMap<VarId, Vec<Index>>,
+    facts: Facts,
     shared_bytes: u64,
 }
 
@@ -53,6 +55,8 @@ impl Evaluator<'_> {
             intervals: self.intervals.clone(),
             present: self.present.clone(),
             deciding: self.deciding.clone(),
+            // What names mean: the numbers of variables that are taken back are used again.
+            facts: self.facts.clone(),
             shared_bytes: self.shared_bytes,
         }
     }
@@ -72,6 +76,7 @@ impl Evaluator<'_> {
         self.intervals = before.intervals;
         self.present = before.present;
         self.deciding = before.deciding;
+        self.facts = before.facts;
         self.shared_bytes = before.shared_bytes;
     }
 
