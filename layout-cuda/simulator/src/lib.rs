@@ -208,8 +208,10 @@ pub fn timelines(
         let mut copies: Vec<Vec<u8>> = arguments.iter().map(SimulatorArgument::written).collect();
         let mut own: Vec<SimulatorArgument<'_>> =
             arguments.iter().zip(&mut copies).map(|(argument, copy)| argument.with(copy)).collect();
-        let mut drawn = Timeline::default();
-        debug(checked, bound, &mut own, &options, &mut |session| drawn = session.timeline())?;
+        let mut drawn = None;
+        debug(checked, bound, &mut own, &options, &mut |session| drawn = Some(session.timeline()))?;
+        // No block, no session.
+        let Some(drawn) = drawn else { break };
         let wrong = !drawn.findings.is_empty();
         if number == 0 || wrong {
             found.push(drawn);

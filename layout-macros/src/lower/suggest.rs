@@ -239,7 +239,7 @@ const CONSTANTS: &[(&[&str], &str)] = &[
     ),
     (&["bid", "bx", "block_id", "group_id"], "a block's place is `block_idx.x`"),
     (&["shared__", "smem"], "shared memory is `let mut held = shared::<f32>(row_major([32, 32]));`"),
-    (&["none"], "a kernel has no `Option`: keep a truth value beside the number, `(found, x)`"),
+    (&["none"], "a kernel has no `Option`: keep a truth value next to the number, `(found, x)`"),
     (&["warp_size"], "a warp has 32 lanes: write `32`, or a `const` of the kernel"),
     (
         &["pi", "e", "tau", "sqrt_2", "ln_2", "m_pi"],

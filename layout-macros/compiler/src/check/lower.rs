@@ -89,6 +89,21 @@ impl Lower {
         out
     }
 
+    /// The value that a variable begins with. What a named condition means is kept for the branches on its name.
+    fn bound(
+        &mut self,
+        var: VarId,
+        value: Option<&Value<TileAccess>>,
+    ) -> Result<Option<Value<Access>>, Failed> {
+        let Some(value) = value else { return Ok(None) };
+        let value = self.value(value)?;
+        let variable = self.tables.variable(var);
+        if variable.kind == VariableKind::Elem(Elem::Bool) && !variable.mutable {
+            self.facts.define(var, &value);
+        }
+        Ok(Some(value))
+    }
+
     fn statement(
         &mut self,
         statement: &Statement<TileAccess, TileOperation>,
@@ -96,16 +111,7 @@ impl Lower {
     ) -> Result<(), Failed> {
         let origin = statement.origin;
         let kind = match &statement.kind {
-            StatementKind::Let(var, value) => {
-                let value = value.as_ref().map(|value| self.value(value)).transpose()?;
-                let variable = self.tables.variable(*var);
-                if let (Some(condition), VariableKind::Elem(Elem::Bool), false) =
-                    (&value, variable.kind, variable.mutable)
-                {
-                    self.facts.define(*var, condition);
-                }
-                StatementKind::Let(*var, value)
-            }
+            StatementKind::Let(var, value) => StatementKind::Let(*var, self.bound(*var, value.as_ref())?),
             StatementKind::LetIndex(var, index) => StatementKind::LetIndex(*var, index.clone()),
             StatementKind::Assign(var, value) => StatementKind::Assign(*var, self.value(value)?),
             StatementKind::AssignIndex(var, index) => StatementKind::AssignIndex(*var, index.clone()),

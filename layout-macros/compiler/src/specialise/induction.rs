@@ -36,11 +36,7 @@ impl Evaluator<'_> {
         let atoms = &self.tables.atoms;
         let (span, step) = (atoms.range(last).high - atoms.range(first).low, i128::from(step));
         let inductions = self.inductions(None, body, Some((span + step - 1).max(0) / step));
-        let modular_bounds = self.enter_loop(changed);
-        for Induction { var, head, .. } in &inductions {
-            self.present.entry(*var).or_insert(*head);
-        }
-        (modular_bounds, inductions)
+        self.enter_with(changed, inductions)
     }
 
     /// The same of a `while`.
@@ -50,6 +46,14 @@ impl Evaluator<'_> {
         (condition, body): (ExprId, &Block),
     ) -> (Vec<(VarId, i64)>, Vec<Induction>) {
         let inductions = self.inductions(Some(condition), body, None);
+        self.enter_with(changed, inductions)
+    }
+
+    fn enter_with(
+        &mut self,
+        changed: &[VarId],
+        inductions: Vec<Induction>,
+    ) -> (Vec<(VarId, i64)>, Vec<Induction>) {
         let modular_bounds = self.enter_loop(changed);
         for Induction { var, head, .. } in &inductions {
             self.present.entry(*var).or_insert(*head);
@@ -80,19 +84,21 @@ impl Evaluator<'_> {
                     false
                 }
                 StatementKind::Assign { place, op, value } => {
-                    match (self.named(*place), op) {
-                        (Some((_, Binding::Index(var))), Some(BinaryOp::Add)) => {
-                            changes.push((*var, Change::Added(*value)));
+                    match self.named(*place) {
+                        Some((_, Binding::Index(var))) => {
+                            let change = match op {
+                                Some(BinaryOp::Add) => Some(Change::Added(*value)),
+                                Some(BinaryOp::Div | BinaryOp::Shr) => Some(Change::Divided(*value)),
+                                Some(_) => None,
+                                None => self.part_of(*var, *value).map(Change::Divided),
+                            };
+                            match change {
+                                Some(change) => changes.push((*var, change)),
+                                None => others.push(*var),
+                            }
                         }
-                        (Some((_, Binding::Index(var))), Some(BinaryOp::Div | BinaryOp::Shr)) => {
-                            changes.push((*var, Change::Divided(*value)));
-                        }
-                        (Some((_, Binding::Index(var))), None) if self.part_of(*var, *value).is_some() => {
-                            let by = self.part_of(*var, *value).unwrap_or(*value);
-                            changes.push((*var, Change::Divided(by)));
-                        }
-                        (Some((_, binding)), _) => binding.indices(&mut others),
-                        (None, _) => {}
+                        Some((_, binding)) => binding.indices(&mut others),
+                        None => {}
                     }
                     true
                 }
