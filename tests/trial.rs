@@ -284,7 +284,7 @@ fn what_is_refused_leads_on() {
             "type parameters only",
             "arguments",
         ),
-        ("y[[0]] = [1, 2, 3][i];", "an index of an array of 3 that may be out of bounds", "modulo"),
+        ("y[[0]] = [1, 2, 3][i];", "an index of an array of 3 that may be out of bounds", "i.min(2)"),
         ("for k in 0..n { break 1; }", "a `break` with a value", "only a `loop` has a value"),
         (
             "c[[0, 0]] = x.pad(x[[0, 0]]).tile([1, 4], [0, 0])[[0, 0]];",
@@ -343,7 +343,7 @@ fn what_is_refused_leads_on() {
         ("let v = (1, 2).2;", "a tuple of 2 has no field 2", "`.0` to `.1`"),
         ("let v = N[0];", "an index (usize) has no elements", "x[[i, j]]"),
         ("let v = 3; v = 4;", "`v` is assigned and is not `mut`", "let mut v"),
-        ("if let Some(v) = i { }", "`if let`", "a plain condition"),
+        ("if let Some(v) = i { }", "`if let`", "write a condition"),
         ("let v = [0.0; n];", "the length of an array is not known", "parameter of the attribute"),
     ]);
 }

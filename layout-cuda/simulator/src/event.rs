@@ -34,6 +34,8 @@ pub(crate) struct Diagnostics {
     pub counts: Vec<Counts>,
     /// Whether a block accessed an element that another block writes.
     pub crossed: bool,
+    /// Places to which copies were not committed when their thread waited for all of its groups.
+    pub uncommitted: Vec<u32>,
     /// The number of findings so far about the current event.
     pub findings_of_event: u32,
 }

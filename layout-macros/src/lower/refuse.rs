@@ -12,7 +12,10 @@ pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
         Expr::Try(_) => {
             ("`?`", "a kernel has no errors to hand on; check conditions with `require(..)` before launch")
         }
-        Expr::Let(_) => ("`if let` and `while let`", "a kernel has no enums: write a plain condition"),
+        Expr::Let(_) => (
+            "`if let` and `while let`",
+            "a kernel has no enums: write a condition, `if x <= 9 { .. }`; `match` takes patterns of numbers",
+        ),
         Expr::Range(_) => ("a range outside of `for`", "write it in the loop: `for i in 0..n`"),
         Expr::Unsafe(_) => ("`unsafe`", "leave it out: an access out of range is masked, not undefined"),
         Expr::Async(_) | Expr::Await(_) => (
@@ -57,9 +60,10 @@ pub fn mac(name: &str) -> &'static str {
 /// The same for an item in a block.
 pub fn item(item: &Item) -> (&'static str, &'static str) {
     match item {
-        Item::Use(_) => {
-            ("`use`", "a kernel sees its own names and the vocabulary, nothing of the crate around it")
-        }
+        Item::Use(_) => (
+            "`use`",
+            "a kernel sees its own names and the vocabulary, nothing of the crate around it; constants are `consts::PI` and the like",
+        ),
         Item::Static(_) => ("a `static`", "write a `const` item, or pass a tensor"),
         Item::Enum(_) | Item::Union(_) => (
             "an enum",
@@ -68,7 +72,10 @@ pub fn item(item: &Item) -> (&'static str, &'static str) {
         Item::Trait(_) | Item::TraitAlias(_) => {
             ("a trait", "write the functions in a plain block: `impl Name { .. }`")
         }
-        Item::Type(_) => ("a type alias", "bind the type in the attribute: `T = f32`"),
+        Item::Type(_) => (
+            "a type alias",
+            "write the type; one to choose is bound, and a parameter: `#[tiled_kernel(T = f32, ..)] fn name<T, ..>(..)`",
+        ),
         Item::Macro(_) => ("a macro", "write a nested function: `fn name(x: f32) -> f32 { .. }`"),
         _ => {
             ("this item", "a block may hold `const` items, nested functions, structs and their `impl` blocks")
@@ -85,6 +92,10 @@ pub fn pattern(pattern: &Pat) -> (&'static str, &'static str) {
         Pat::Ident(_) => ("`name @ pattern`", "bind the parts in a `let` of their own"),
         Pat::Reference(_) => ("a reference pattern", "bind the name alone: views and numbers are copied"),
         Pat::Type(_) => ("a type inside a pattern", "write the type of the whole: `let x: f32 = ..`"),
-        _ => ("this pattern", "a `let` binds a name, `_` or a tuple of them"),
+        Pat::Slice(_) | Pat::Rest(_) => (
+            "`..` in the pattern of an array",
+            "name each element, `let [a, _, b] = all;`, or take those wanted: `let last = all[2];`",
+        ),
+        _ => ("this pattern", "a `let` binds a name, `_`, or a tuple, an array or a struct of them"),
     }
 }

@@ -201,7 +201,13 @@ impl Lowering<'_> {
             }
             self.errors.push(
                 Place::of_expr(target),
-                "this cannot be assigned",
+                match self.kernel.exprs[place.0 as usize].kind {
+                    ExprKind::Dim(_) => {
+                        "a dimension cannot be assigned: it is an extent of the launch's tensors"
+                    }
+                    ExprKind::Parameter(_) => "a parameter of the attribute cannot be assigned",
+                    _ => "this cannot be assigned",
+                },
                 "assign a `let mut` local, a part of a tuple, or an element: `c[[row, column]] = x;`",
             );
             return None;
@@ -412,7 +418,7 @@ impl Lowering<'_> {
                         true => ("`step_by` of what has a step", "write one step: `(a..b).step_by(6)`"),
                         false => (
                             "`step_by` behind `rev`",
-                            "count the rounds: `for k in 0..(b - a).div_ceil(n) { let i = b - 1 - k * n; .. }`; \
+                            "count the rounds: `for k in 0..(b - a + n - 1) / n { let i = b - 1 - k * n; .. }`; \
                              `(a..b).step_by(n).rev()` is another sequence, from the last number that `step_by` reaches",
                         ),
                     };
@@ -422,11 +428,37 @@ impl Lowering<'_> {
                 Some(Range { step: Some(step), ..range })
             }
             other => {
-                self.errors.push(
-                    Place::of_expr(other),
-                    "a `for` runs over a range",
-                    "write `for i in 0..n`, `(0..n).step_by(2)`, `(0..n).rev()` or `unroll(0..BK)`",
-                );
+                let word = match other {
+                    Expr::MethodCall(node) => node.method.to_string(),
+                    _ => String::new(),
+                };
+                let way = match word.as_str() {
+                    "filter" | "filter_map" | "skip_while" => {
+                        "test it in the loop: `for i in 0..n { if i % 2 == 0 { .. } }`"
+                    }
+                    "map" | "inspect" | "scan" => {
+                        "compute it in the loop: `for i in 0..n { let x = f(i); .. }`"
+                    }
+                    "skip" | "take" | "take_while" => {
+                        "write the ends: `for i in a + 2..b`, and `break` where it ends earlier"
+                    }
+                    "chain" => "write one loop behind the other",
+                    "zip" => "take both by one index: `for i in 0..n { let (a, b) = (x[i], y[i]); .. }`",
+                    "chunks" | "chunks_exact" => {
+                        "count them: `for k in 0..n / 2 { let (a, b) = (x[2 * k], x[2 * k + 1]); .. }`"
+                    }
+                    "windows" => "count them: `for k in 0..n - 1 { let (a, b) = (x[k], x[k + 1]); .. }`",
+                    _ => {
+                        "write `for i in 0..n`, `(0..n).step_by(2)`, `(0..n).rev()`, `unroll(0..BK)` or `for x in all`"
+                    }
+                };
+                let message = match way.starts_with("write `for") {
+                    true => "a `for` runs over a range, or over the elements of an array".to_owned(),
+                    false => format!(
+                        "a `for` over `.{word}(..)`: it runs over a range, or over the elements of an array"
+                    ),
+                };
+                self.errors.push(Place::of_expr(other), message, way);
                 None
             }
         }

@@ -80,6 +80,11 @@ impl Machine<'_> {
             }
         }
         pending.retain(|copy| copy.lanes != 0);
+        if groups == 0 {
+            let left = pending.iter().filter(|copy| copy.lanes & active != 0);
+            let places = left.map(|copy| self.launch.program.sites[copy.site as usize].place);
+            self.diagnostics.borrow_mut().uncommitted.extend(places);
+        }
         warp.pending = pending;
     }
 }

@@ -168,14 +168,24 @@ impl Machine<'_> {
                 let barrier = barrier as usize;
                 let name = self.barrier_name(barrier);
                 match self.proxy.barriers.get(barrier) {
-                    Some(known) if known.arrivals > 0 => format!(
-                        "for parity {} of {name}, which is in phase {} with {} of {} arrivals and {} bytes missing",
-                        parity & 1,
-                        known.phase,
-                        known.pending,
-                        known.arrivals,
-                        known.expected - known.landed
-                    ),
+                    Some(known) if known.arrivals > 0 => {
+                        let bytes = known.expected - known.landed;
+                        let wait = format!(
+                            "for parity {} of {name}, which is in phase {} with {} of {} arrivals and {bytes} bytes missing",
+                            parity & 1,
+                            known.phase,
+                            known.pending,
+                            known.arrivals,
+                        );
+                        match known.phase > 0 && known.pending == known.arrivals && bytes == 0 {
+                            true => format!(
+                                "{wait}: {} phases have ended, the last one of parity {}",
+                                known.phase,
+                                1 - (parity & 1)
+                            ),
+                            false => wait,
+                        }
+                    }
                     _ => format!("for {name}, which is not initialised"),
                 }
             }

@@ -183,10 +183,10 @@ impl Evaluator<'_> {
             Some(at) => format!("element {at} of an array of {len}"),
             None => format!("an index of an array of {len} that may be out of bounds"),
         };
-        self.fail_help(
-            origin,
-            message,
-            format!("Rust would stop there; take it modulo the length: `a[i % {len}]`"),
-        )
+        let help = format!(
+            "Rust would stop there: test the index, `if i < {len} {{ .. }}`, or keep it inside, `a[i.min({})]`, `a[i % {len}]`",
+            len.saturating_sub(1)
+        );
+        self.fail_help(origin, message, help)
     }
 }

@@ -57,7 +57,13 @@ impl RaceState<'_> {
             machine.diagnostics.borrow_mut().crossed = true;
         }
         let access = format!("{what} of element {index} of `{name}`");
-        if let Some((found, message)) = describe(hazard, &access, race, machine) {
+        if let Some((found, mut message)) = describe(hazard, &access, race, machine) {
+            if let Hazard::InFlight = hazard
+                && machine.diagnostics.borrow().uncommitted.contains(&site.place)
+            {
+                message +=
+                    "; it was not committed before the wait: `async_copy_commit_group()` behind the copies";
+            }
             let message = Message::with_line(message, other_line(hazard, machine));
             machine.report(found, number, warp.number, lanes, Some(index), |_| message);
         }
