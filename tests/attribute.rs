@@ -170,6 +170,39 @@ fn arguments_are_used_and_given() {
 }
 
 #[tiled_kernels]
+mod computed_constants {
+    const fn squares() -> [u32; 8] {
+        let (mut all, mut i) = ([0; 8], 0);
+        while i < 8 {
+            all[i] = square(i as u32);
+            i += 1;
+        }
+        all
+    }
+
+    const fn square(x: u32) -> u32 {
+        x * x
+    }
+
+    /// Of the program as well.
+    pub const SQUARES: [u32; 8] = squares();
+
+    #[tiled_kernel(block = [32], grid = [1])]
+    pub fn looked_up(x: &mut LayoutTensor<u32, RowMajor<32>>) {
+        x[[thread_idx.x]] = SQUARES[thread_idx.x % 8] + SQUARES[3];
+    }
+}
+
+#[test]
+fn constants_of_a_module_may_be_computed() {
+    let device = Device::simulator();
+    let mut x = device.zeros::<u32, 1>([32]).expect("a tensor");
+    computed_constants::looked_up::launch(&device.stream(), &mut x).expect("a launch");
+    let wanted: Vec<u32> = (0..32).map(|i| computed_constants::SQUARES[i % 8] + 9).collect();
+    assert_eq!(x.download().expect("its elements"), wanted);
+}
+
+#[tiled_kernels]
 mod shared_constants {
     /// Elements of a block.
     pub const TILE: usize = 2 * HALF;

@@ -8,7 +8,7 @@ use crate::compile;
 use crate::depth;
 use crate::open::{self, Entries};
 use crate::report::Errors;
-use crate::share::{Shared, is_kernel, is_kernel_attribute, needed, unused, whole};
+use crate::share::{Shared, computing, is_kernel, is_kernel_attribute, needed, unused, whole};
 use crate::span::Place;
 use crate::{TextError, text_error};
 use layout_compiler::{Kernel, Position};
@@ -252,6 +252,7 @@ fn kernels(items: &[Item], own: usize, open: bool, errors: &mut Errors) -> Vec<I
     }
     if !(open && list.is_empty()) {
         let own = items[..own].iter().filter_map(Shared::of).count();
+        reached.extend(computing(items, &shared));
         unused(&shared[..own], &reached, errors);
     }
     list

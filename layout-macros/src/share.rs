@@ -58,11 +58,13 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         _ => BTreeSet::new(),
     };
     let needs: Vec<BTreeSet<usize>> = items.iter().map(of).collect();
-    let reached: BTreeSet<usize> = needs.iter().flatten().copied().collect();
+    let mut reached: BTreeSet<usize> = needs.iter().flatten().copied().collect();
     // A struct of the kernels is theirs alone, as a function is: its fields may be views.
     let taken: Vec<&Item> =
         reached.iter().map(|number| shared[*number].item).filter(|item| is_struct(item)).collect();
     let types: Vec<Shared<'_>> = taken.iter().filter_map(|item| Shared::of(item)).collect();
+    let computing = computing(items, &shared);
+    let computes = |item: &Item| computing.iter().any(|number| std::ptr::eq(shared[*number].item, item));
     let others = if opened.is_some() && !kernels { 0 } else { items.len().saturating_sub(entries.taken) };
     let items: Vec<TokenStream> = items
         .iter()
@@ -72,6 +74,9 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
             Item::Fn(kernel) if is_kernel(kernel) => {
                 let needed = needed.into_iter().map(|number| shared[number].item);
                 Some(whole(kernel, needed).into_token_stream())
+            }
+            Item::Fn(function) if function.sig.constness.is_some() && computes(item) => {
+                Some(quote!(#[allow(dead_code)] #item))
             }
             Item::Fn(_) => None,
             item if taken.iter().any(|known| std::ptr::eq(*known, item))
@@ -89,6 +94,7 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
             other => Some(other.to_token_stream()),
         })
         .collect();
+    reached.extend(&computing);
     unused(&shared[..own], &reached, &mut errors);
     let (attributes, visibility, name) = (&module.attrs, &module.vis, &module.ident);
     let errors = errors.tokens();
@@ -102,7 +108,13 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Reports the functions that no kernel reaches.
+/// The numbers of the shared items that compute constants: the program has these as well.
+pub fn computing(items: &[Item], shared: &[Shared<'_>]) -> BTreeSet<usize> {
+    let constants = items.iter().filter(|item| matches!(item, Item::Const(_)));
+    constants.flat_map(|item| needed(item.to_token_stream(), shared)).collect()
+}
+
+/// Reports the functions that no kernel and no constant reaches.
 pub fn unused(own: &[Shared<'_>], reached: &BTreeSet<usize>, errors: &mut Errors) {
     for (number, unused) in own.iter().enumerate() {
         if matches!(unused.item, Item::Fn(_)) && !reached.contains(&number) {
