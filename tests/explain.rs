@@ -589,19 +589,60 @@ fn a_word_that_deny_does_not_know_is_refused() {
 const HALVED: &str = "let mut t = shared::<f32>(row_major([64])); t[[thread_idx.x]] = 1.0; let mut stride = 32; while stride > 0 {
     barrier(); if thread_idx.x < stride { t[[thread_idx.x]] += t[[thread_idx.x + stride]]; } stride /= 2; }";
 
-#[test]
-fn masks_go_where_the_page_says_so() {
-    let body = |entries: &str, body: &str| {
-        format!(
-            "#[tiled_kernel(block = [64]{entries})]
+/// The place of a number in a sorted table.
+const SEARCHED: &str = "let mut t = shared::<f32>(row_major([64])); t[[thread_idx.x]] = 1.0; barrier(); let (mut low, mut high) = (0, 64);
+    while low < high { let middle = (low + high) / 2; if t[[middle]] < 0.5 { low = middle + 1; } else { high = middle; } }";
+
+/// A sum over a tree and back, by distances that grow.
+const SWEPT: &str = "let mut t = shared::<f32>(row_major([64])); let own = thread_idx.x; t[[own]] = 1.0;
+    let (mut count, mut reach) = (32, 1);
+    while count > 0 {
+        barrier();
+        if own < count { let to = reach * (2 * own + 2) - 1; if to < 64 { t[[to]] += 1.0; } }
+        reach *= 2;
+        count /= 2;
+    }
+    let mut all = shared::<f32>(row_major([65]));
+    all[[reach]] = 1.0;";
+
+/// A sort by a network of comparisons.
+const DOUBLED: &str =
+    "let mut t = shared::<f32>(row_major([64])); let own = thread_idx.x; t[[own]] = 1.0; let mut size = 2;
+    while size <= 64 {
+        let mut stride = size / 2;
+        while stride > 0 {
+            let low = 2 * own - (own & (stride - 1));
+            if low + stride < 64 { let high = t[[low + stride]]; barrier(); t[[low]] = high; }
+            barrier();
+            stride /= 2;
+        }
+        size *= 2;
+    }";
+
+/// Kernels with these bodies compile under `deny(masked)`, or are refused.
+fn have_masks(masked: bool, bodies: &[(&str, &str)]) {
+    for (entries, body) in bodies {
+        let text = format!(
+            "#[tiled_kernel(block = [64]{entries}, deny(masked))]
             fn kernel<const N: usize>(
                 x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>, n: usize, s: isize,
             ) {{
                 let i = block_idx.x * 64 + thread_idx.x;
                 {body}
             }}"
-        )
-    };
+        );
+        if masked {
+            let errors = refused(&text, USUAL);
+            assert!(errors.to_string().contains("is masked: "), "{errors}");
+        } else {
+            compile(&kernel(&text), &ParamSet::default(), USUAL)
+                .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        }
+    }
+}
+
+#[test]
+fn masks_go_where_the_page_says_so() {
     let by_ceil = ", grid = [N.div_ceil(64)]";
     let shown = [
         (by_ceil, "if i < N { y[[i]] = x[[i]]; }"),
@@ -638,11 +679,7 @@ fn masks_go_where_the_page_says_so() {
         (", grid = [N / 64]", "y[[i]] = x[[i]];"),
         (", grid = [N / 64], require(N % 64 == 0)", "y.tile([64], [block_idx.x])[[thread_idx.x]] = x[[i]];"),
     ];
-    for (entries, text) in shown {
-        let text = body(&format!("{entries}, deny(masked)"), text);
-        let kernel = kernel(&text);
-        compile(&kernel, &ParamSet::default(), USUAL).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    }
+    have_masks(false, &shown);
     let too_far = HALVED.replace("= 32", "= 64");
     let masked = [
         (by_ceil, "y[[i]] = 1.0;"),
@@ -669,9 +706,93 @@ fn masks_go_where_the_page_says_so() {
         (", grid = [1]", "y[[i.min(N - 1)]] = 1.0;"),
         (", grid = [1]", "y[[i % N]] = 1.0;"),
     ];
-    for (entries, text) in masked {
-        let text = body(&format!("{entries}, deny(masked)"), text);
-        let errors = refused(&text, USUAL);
-        assert!(errors.to_string().contains("is masked: "), "{errors}");
-    }
+    have_masks(true, &masked);
+}
+
+/// In shared memory, of one block.
+#[test]
+fn indices_of_loops_stay_below_their_limits() {
+    let shown = [
+        (", grid = [1]", DOUBLED),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([97])); let mut k = 1; while k <= 32 { k = 3 * k; } t[[k]] = 1.0;",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([8])); let (mut k, mut at) = (0, 0); while k < 64 { t[[at]] = 1.0; at += 1; k += 8; }",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([26])); let c = n as u8; if c >= 97 && c <= 122 { t[[(c - 97) as usize]] = 1.0; }",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([64])); t[[thread_idx.x & n]] = 1.0; t[[thread_idx.x & !3]] = 1.0;",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([2])); let mut now = 0; for _ in 0..n { t[[1 - now]] = t[[now]]; now = 1 - now; }",
+        ),
+        (", grid = [1]", SEARCHED),
+        (", grid = [1]", SWEPT),
+        (
+            ", grid = [1]",
+            "struct Ring { stage: usize, phase: usize } let mut t = shared::<f32>(row_major([4])); let mut ring = Ring { stage: 0, phase: 0 }; \
+             for _ in 0..n { t[[ring.stage]] = 1.0; ring.stage += 1; if ring.stage == 4 { ring.stage = 0; ring.phase += 1; } }",
+        ),
+    ];
+    have_masks(false, &shown);
+    let changed = [
+        DOUBLED.replace("low + stride < 64", "low + stride < 65"),
+        SEARCHED.replace("middle + 1", "middle + 2"),
+        SEARCHED.replace("0, 64", "0, 65"),
+        SWEPT.replace("(32, ", "(64, "),
+    ];
+    let masked: [(&str, &str); 13] = [
+        (", grid = [1]", &changed[0]),
+        (", grid = [1]", &changed[1]),
+        (", grid = [1]", &changed[2]),
+        (", grid = [1]", &changed[3]),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([2])); let mut now = 0; for _ in 0..n { t[[1 - now]] = t[[now]]; now = 2 - now; }",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([96])); let mut k = 1; while k <= 32 { k = 3 * k; } t[[k]] = 1.0;",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([8])); let (mut k, mut at) = (0, 0); while k < 65 { t[[at]] = 1.0; at += 1; k += 8; }",
+        ),
+        // A round that leaves out its step.
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([8])); let (mut k, mut at) = (0, 0); while k < 64 { t[[at]] = 1.0; at += 1; if at == n { continue; } k += 8; }",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([8])); let (mut k, mut at) = (0, 0); while k < 64 { t[[at]] = 1.0; at += 1; if at == n { k += 8; } }",
+        ),
+        // One that goes back.
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([8])); let (mut k, mut at) = (0, 0); while k < 64 { t[[at]] = 1.0; at += 1; k += 8; if at == n { k = 0; } }",
+        ),
+        // A limit that the loop moves.
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([8])); let (mut k, mut last) = (0, 7); while k < last { t[[k]] = 1.0; k += 1; last += 2; }",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([26])); let c = n as u8; if c >= 96 && c <= 122 { t[[(c - 96) as usize]] = 1.0; }",
+        ),
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([26])); let c = n as u8; if c >= 97 && c <= 122 { y[[0]] = 1.0; } t[[(c - 97) as usize]] = 1.0;",
+        ),
+    ];
+    have_masks(true, &masked);
 }

@@ -366,10 +366,18 @@ fn multiplied(atoms: &Atoms, goal: &Index) -> Option<Index> {
     goal.add(&Index::atom(id)).ok()?.plus(1).ok()?.mul(&d).ok()?.plus(-1).ok()?.sub(&n).ok()
 }
 
-/// `n - d * (n / d) >= 0` and `d * (n / d) + d - 1 - n >= 0` for each quotient in an index, `n >= 0` and `d` a number.
+/// `n - d * (n / d) >= 0` and `d * (n / d) + d - 1 - n >= 0` for each quotient in an index, `n >= 0` and `d` a number; `a - (a & b) >= 0`
+/// and `a - a % b >= 0` where `a >= 0`.
 fn quotients(atoms: &Atoms, index: &Index) -> Vec<Index> {
     let mut facts = Vec::new();
     for id in index.atoms() {
+        let most = match atoms.atom(id) {
+            Atom::And(a, b) => [Some(a), Some(b)],
+            Atom::Rem(a, _) => [Some(a), None],
+            _ => [None; 2],
+        };
+        let natural = most.into_iter().flatten().filter(|side| atoms.range(side).low >= 0);
+        facts.extend(natural.filter_map(|side| side.sub(&Index::atom(id)).ok()));
         if let Atom::Div(n, d) = atoms.atom(id)
             && let Some(d) = d.as_constant()
             && d > 0

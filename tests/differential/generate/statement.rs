@@ -195,9 +195,12 @@ impl Generator {
             bare: ty == Type::Index,
         };
         let count = self.var(VarType::Scalar(ty));
-        let value = literal(0);
+        let grows = self.chance(30);
+        let (first, last) =
+            if grows { (self.between(1, 3), self.between(2, 90)) } else { (0, self.between(1, 6)) };
+        let value = literal(first);
         out.push(Stmt::Let { var: count, mutable: true, written: true, value });
-        let limit = binary(BinaryOp::Lt, Expr::Var(count), literal(self.between(1, 6)));
+        let limit = binary(BinaryOp::Lt, Expr::Var(count), literal(last));
         // No plain `break` in a loop's own condition.
         let loops = std::mem::take(&mut self.loops);
         let condition = match self.below(3) {
@@ -214,7 +217,11 @@ impl Generator {
         let mark = self.scope.mark();
         self.scope.declare(count, false);
         self.loops += 1;
-        let mut body = vec![Stmt::Assign(count, Some(BinaryOp::Add), literal(1))];
+        let step = match grows {
+            true => Stmt::Assign(count, Some(BinaryOp::Mul), literal(self.between(2, 4))),
+            false => Stmt::Assign(count, Some(BinaryOp::Add), literal(1)),
+        };
+        let mut body = vec![step];
         body.extend(self.block(depth));
         self.loops -= 1;
         self.scope.leave(mark);

@@ -61,19 +61,19 @@ mod kernels {
     /// tiles one is in, how many come before this row, and how many sequences reach it. `at` is where an earlier tile is. A
     /// warp counts 32 sequences at once.
     fn seek(
-        tile: usize,
-        at: (usize, usize, usize),
-        heads: usize,
+        tile: isize,
+        at: (usize, isize, isize),
+        heads: isize,
         ends: impl Tensor<Elem = i32>,
         within: (usize, usize),
-    ) -> (usize, usize, usize) {
+    ) -> (usize, isize, isize) {
         let (mut row, mut before, mut long) = at;
         while row > 0 && tile >= before + long * heads {
             before += long * heads;
             row -= 1;
             long = 0;
             for from in (0..within.0).step_by(32) {
-                long += ballot(reaches(&ends, from + lane_id(), row * BM, within)).count_ones() as usize;
+                long += ballot(reaches(&ends, from + lane_id(), row * BM, within)).count_ones() as isize;
             }
         }
         (row, before, long)
@@ -81,23 +81,23 @@ mod kernels {
 
     /// A tile of packed sequences, as `piece`; behind the last one, a row that no sequence has.
     fn packed_piece(
-        tile: usize,
-        (row, before, long): (usize, usize, usize),
-        heads: usize,
+        tile: isize,
+        (row, before, long): (usize, isize, isize),
+        heads: isize,
         ends: impl Tensor<Elem = i32>,
         within: (usize, usize),
-    ) -> (usize, usize, i64) {
+    ) -> (usize, isize, i64) {
         let (number, head) = ((tile - before) / heads, (tile - before) % heads);
         // The sequence in 64 bits: with one of 32 ptxas 13.0.88 spills 36 bytes.
         let (mut seen, mut sequence) = (0, 0i64);
         for from in (0..within.0).step_by(32) {
             let all = ballot(reaches(&ends, from + lane_id(), row * BM, within));
-            let own = seen + (all & ((1 << lane_id()) - 1)).count_ones() as usize;
+            let own = seen + (all & ((1 << lane_id()) - 1)).count_ones() as isize;
             let found = ballot((all >> lane_id()) % 2 == 1 && own == number);
             if found != 0 {
                 sequence = (from + found.trailing_zeros() as usize) as i64;
             }
-            seen += all.count_ones() as usize;
+            seen += all.count_ones() as isize;
         }
         (if number < long { row * BM } else { within.1 }, head, sequence)
     }
@@ -253,8 +253,8 @@ mod kernels {
         let mut at = (tiles, 0, 0);
         for step in (block_idx.x..rounds(tiles, pieces) * SMS).step_by(SMS) {
             let (tile, _) = tile_of(step, tiles, pieces);
-            at = seek(tile, at, heads, &q_ends, within);
-            let (row, head, sequence) = packed_piece(tile, at, heads, &q_ends, within);
+            at = seek(tile as isize, at, heads as isize, &q_ends, within);
+            let (row, head, sequence) = packed_piece(tile as isize, at, heads as isize, &q_ends, within);
             if lane_id() == 0 {
                 slot_empty.wait(1 - said.phase());
                 slot[[0]] = row as i32;

@@ -26,6 +26,25 @@ const GROWTH: i64 = 1 << 16;
 /// A number of 32 bits beyond every dimension of a narrow variant, with room for what is added to it.
 const SHORT: i64 = i32::MAX as i64 - (1 << 19);
 
+/// A number in the value of a mutable name: a field of a structure has assumptions of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Owner {
+    pub local: LocalId,
+    /// Which of its numbers. Two that are one share an assumption, which then holds for both.
+    part: u32,
+}
+
+impl Owner {
+    pub(super) fn of(local: LocalId) -> Owner {
+        Owner { local, part: 0 }
+    }
+
+    /// A part of its value.
+    pub(super) fn part(self, number: usize) -> Owner {
+        Owner { part: self.part.wrapping_mul(61).wrapping_add(number as u32 + 1), ..self }
+    }
+}
+
 /// What is assumed of a mutable index. An assignment that breaks it takes the next weaker one; then the evaluation begins
 /// anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +124,7 @@ pub(super) struct Evaluator<'k> {
     pub bounded: HashMap<VarId, i64>,
     /// The index_assumptions of mutable indices that are not [`IndexAssumption::Short`]. They are found one by one; the evaluation begins
     /// anew with each.
-    pub index_assumptions: HashMap<LocalId, IndexAssumption>,
+    pub index_assumptions: HashMap<Owner, IndexAssumption>,
     /// The range of each mutable index variable, and whether it holds the bits of a `usize`.
     pub ranges: HashMap<VarId, (Range, bool)>,
     /// Those that are declared as `isize`.
@@ -120,11 +139,11 @@ pub(super) struct Evaluator<'k> {
     pub present: HashMap<VarId, Range>,
     /// For mutable indices that wrap around, the number below which they stay at the heads of loops; `None` where they do
     /// not. They are found one by one; the evaluation begins anew with each.
-    pub modular_bounds: HashMap<LocalId, Option<i64>>,
+    pub modular_bounds: HashMap<Owner, Option<i64>>,
     /// For each loop around, the indices that are assumed to wrap around at its head.
     pub heads: Vec<Vec<(VarId, i64)>>,
-    /// The local that each mutable index variable was made for.
-    pub owners: HashMap<VarId, LocalId>,
+    /// What each mutable index variable was made for.
+    pub owners: HashMap<VarId, Owner>,
     /// What the type parameters of the nested functions around represent, by their places in [`Kernel::own_types`].
     pub own_types: Vec<Option<Elem>>,
     /// Whether the kernel names elements of arrays at all.
@@ -359,7 +378,7 @@ impl Evaluator<'_> {
     }
 
     /// The value that a mutable index takes, as the variable holds it.
-    pub(super) fn taken(&mut self, local: LocalId, index: &Index) -> Index {
+    pub(super) fn taken(&mut self, owner: Owner, index: &Index) -> Index {
         let (range, most) = (self.tables.atoms.range(index), TAME + GROWTH);
         let within = |bound: bool, rest: Result<Index, IndexOverflow>| {
             bound || rest.is_ok_and(|rest| self.facts.prove(&self.tables.atoms, &rest))
@@ -377,12 +396,12 @@ impl Evaluator<'_> {
             false if near() => IndexAssumption::Bounded,
             false => IndexAssumption::WrapsSigned,
         };
-        let known = self.index_assumptions.entry(local).or_default();
+        let known = self.index_assumptions.entry(owner).or_default();
         *known = match (assumption, *known) {
             // What wraps and may be negative.
             (IndexAssumption::WrapsUnsigned, IndexAssumption::Bounded)
             | (IndexAssumption::Bounded, IndexAssumption::WrapsUnsigned) => IndexAssumption::WrapsSigned,
-            (IndexAssumption::WrapsUnsigned, _) if self.declared_signed.contains(&local) => {
+            (IndexAssumption::WrapsUnsigned, _) if self.declared_signed.contains(&owner.local) => {
                 IndexAssumption::WrapsSigned
             }
             _ => assumption.max(*known),
@@ -391,22 +410,22 @@ impl Evaluator<'_> {
     }
 
     /// Notes what is assumed of a mutable index variable.
-    pub(super) fn supposed(&mut self, local: LocalId, var: VarId) {
-        let supposed = self.supposed_of(local);
+    pub(super) fn supposed(&mut self, owner: Owner, var: VarId) {
+        let supposed = self.supposed_of(owner);
         self.ranges.insert(var, supposed);
-        self.owners.insert(var, local);
+        self.owners.insert(var, owner);
     }
 
     /// The machine type of a mutable index.
-    pub(super) fn supposed_width(&self, local: LocalId) -> Width {
-        Width::of(self.supposed_of(local).0)
+    pub(super) fn supposed_width(&self, owner: Owner) -> Width {
+        Width::of(self.supposed_of(owner).0)
     }
 
     /// The interval of a mutable index, and whether it holds the bits of a `usize`.
-    fn supposed_of(&self, local: LocalId) -> (Range, bool) {
+    fn supposed_of(&self, owner: Owner) -> (Range, bool) {
         let most = i128::from(TAME);
         let natural = |most: i64| (Range::new(0, most.into()), false);
-        match self.index_assumptions.get(&local).copied().unwrap_or_default() {
+        match self.index_assumptions.get(&owner).copied().unwrap_or_default() {
             IndexAssumption::Short => natural(SHORT),
             IndexAssumption::Word => natural(u32::MAX.into()),
             IndexAssumption::NonNegative => natural(TAME),
@@ -452,7 +471,9 @@ impl Evaluator<'_> {
         if facts.mutable || !elem.is_integer() {
             return None;
         }
-        let range = self.value_range(&Value::Variable(var), elem);
+        // Wherever it is used: without what the conditions around say.
+        let (low, high) = elem.limits();
+        let range = self.intervals.get(&var).copied().unwrap_or(Range::new(low, high));
         let atom = |this: &mut Self| this.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None);
         range.fits_i64().then(|| Index::atom(atom(self)))
     }
@@ -480,10 +501,10 @@ impl Evaluator<'_> {
     pub(super) fn index_of_register(
         &mut self,
         value: Value<TileAccess>,
-        local: LocalId,
+        owner: Owner,
         origin: Origin,
     ) -> Index {
-        let (range, natural) = self.supposed_of(local);
+        let (range, natural) = self.supposed_of(owner);
         let var = self.unnamed("position", VariableKind::Elem(Elem::I64), false, origin);
         self.push(origin, StatementKind::Let(var, Some(value)));
         let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));

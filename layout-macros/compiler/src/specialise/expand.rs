@@ -5,7 +5,7 @@
 //! number. Then the evaluation of the body is discarded and repeated for each round.
 
 use super::datum::{Binding, StaticValue};
-use super::evaluator::{Evaluator, Outcome, TileStatement};
+use super::evaluator::{Evaluator, Outcome, Owner, TileStatement};
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem};
 use crate::index::{Atom, AtomId, Index, Range, VarId};
@@ -30,7 +30,7 @@ struct Checkpoint {
     copies: Vec<(VarId, VarId)>,
     decided: Vec<(VarId, f64, Elem)>,
     later: HashMap<VarId, Vec<VarId>>,
-    owners: HashMap<VarId, LocalId>,
+    owners: HashMap<VarId, Owner>,
     intervals: HashMap<VarId, Range>,
     present: HashMap<VarId, Range>,
     deciding: HashMap<VarId, Vec<Index>>,

@@ -40,6 +40,7 @@ mod threads;
 mod tile;
 mod tiling;
 mod together;
+mod trip_count;
 mod variable;
 mod views;
 mod vocabulary;
@@ -57,7 +58,7 @@ use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
 use super::program::{Comparison, PlaceId, Space, Statement, Tables};
 use super::valid::valid;
-use evaluator::{Evaluator, IndexAssumption};
+use evaluator::{Evaluator, IndexAssumption, Owner};
 use outside::Outside;
 use std::collections::{HashMap, HashSet};
 
@@ -112,9 +113,9 @@ fn variant(
         head.2.iter().for_each(|fact| evaluator.facts.assume(fact, true));
         // A failed body has reported its errors; one that has not is not taken for a kernel.
         let failed = evaluator.block(&kernel.body).is_err();
-        let supposed = |local: &LocalId| index_assumptions.get(local).copied().unwrap_or_default();
+        let supposed = |owner: &Owner| index_assumptions.get(owner).copied().unwrap_or_default();
         let as_supposed =
-            evaluator.index_assumptions.iter().all(|(local, assumption)| *assumption == supposed(local));
+            evaluator.index_assumptions.iter().all(|(owner, assumption)| *assumption == supposed(owner));
         if as_supposed && evaluator.modular_bounds == modular_bounds {
             if failed && evaluator.errors.as_slice().is_empty() {
                 let message = "some code of this kernel has no value";
@@ -124,6 +125,12 @@ fn variant(
             }
             break (head, evaluator);
         }
+        // With a closer bound the variable may be narrower as well.
+        let is_closer = |owner: &Owner| {
+            let now = evaluator.modular_bounds.get(owner).copied().flatten();
+            now.is_some() && now != modular_bounds.get(owner).copied().flatten()
+        };
+        evaluator.index_assumptions.retain(|owner, _| !is_closer(owner));
         (index_assumptions, modular_bounds) = (evaluator.index_assumptions, evaluator.modular_bounds);
     };
     let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
@@ -182,7 +189,7 @@ fn evaluator<'k>(
     kernel: &'k Kernel,
     params: &'k ParamSet,
     promises: Promises,
-    index_assumptions: HashMap<LocalId, IndexAssumption>,
+    index_assumptions: HashMap<Owner, IndexAssumption>,
 ) -> Evaluator<'k> {
     Evaluator {
         kernel,

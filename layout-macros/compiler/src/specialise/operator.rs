@@ -7,7 +7,7 @@ use super::numbers::NOT_ZERO;
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem};
 use crate::index::{Index, Range, VarId};
-use crate::ir::{BinaryOp, ExprId, TypeRef, UnaryOp};
+use crate::ir::{BinaryOp, ExprId, ExprKind, TypeRef, UnaryOp};
 use crate::origin::Origin;
 use crate::program::{Comparison, Statement, StatementKind, Value, VariableKind};
 use std::collections::HashMap;
@@ -41,8 +41,38 @@ impl Evaluator<'_> {
             (UnaryOp::Not, other) => self.fail_help(
                 origin,
                 format!("`!` does not apply to {}", other.kind()),
-                "it is of truth values and of the bits of integers: compare, `x == 0.0`, or take `x.to_bits()`",
+                match other {
+                    StaticValue::Index(_) => "it is of bits: write `x & !3`, or take a number with a type, `!3u32`, `!(x as u64)`",
+                    _ => "it is of truth values and of the bits of integers: compare, `x == 0.0`, or take `x.to_bits()`",
+                },
             ),
+        }
+    }
+
+    /// `a & !b`; of indices `a - (a & b)`.
+    pub(super) fn and_not(&mut self, a: StaticValue, b: StaticValue, origin: Origin) -> Outcome<StaticValue> {
+        match (&a, b) {
+            (StaticValue::Index(_), b @ StaticValue::Index(_)) => {
+                let both = self.binary(BinaryOp::BitAnd, a.clone(), b, origin)?;
+                self.binary(BinaryOp::Sub, a, both, origin)
+            }
+            (StaticValue::Scalar(_, elem), b @ StaticValue::Index(_)) if elem.is_integer() => {
+                let (elem, b) = (*elem, self.coerce(b, *elem, origin)?);
+                let b = self.unary(UnaryOp::Not, StaticValue::Scalar(b, elem), origin)?;
+                self.binary(BinaryOp::BitAnd, a, b, origin)
+            }
+            (_, b) => {
+                let b = self.unary(UnaryOp::Not, b, origin)?;
+                self.binary(BinaryOp::BitAnd, a, b, origin)
+            }
+        }
+    }
+
+    /// What `!` is of in the operand of an `&`.
+    pub(super) fn complemented(&self, op: BinaryOp, operand: ExprId) -> Option<ExprId> {
+        match &self.kernel.expr(operand).kind {
+            ExprKind::Unary(UnaryOp::Not, of) if op == BinaryOp::BitAnd => Some(*of),
+            _ => None,
         }
     }
 
@@ -68,9 +98,14 @@ impl Evaluator<'_> {
         let before = self.out.len();
         let versions = self.versions.clone();
         let decides = matches!(op, BinaryOp::And | BinaryOp::Or) && !matches!(left, Ok(StaticValue::Bool(_)));
+        let complemented = self.complemented(op, right);
+        let right = complemented.unwrap_or(right);
         let right = if decides { self.sometimes(|this| this.expr(right)) } else { self.expr(right) };
         if !matches!(op, BinaryOp::And | BinaryOp::Or) {
             self.keep(std::slice::from_mut(&mut left), before);
+            if complemented.is_some() {
+                return self.and_not(left?, right?, origin);
+            }
             return self.binary(op, left?, right?, origin);
         }
         let together = |statement: &TileStatement| {

@@ -7,11 +7,11 @@
 //! assumed to do so, which is proved at the end of each round. Where the proof fails, the evaluation restarts without
 //! the assumption.
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, Owner};
 use super::tile::TileAccess;
 use crate::elem::Elem;
 use crate::index::{Atom, Index, Range, VarId};
-use crate::ir::{BinaryOp, LocalId, UnaryOp};
+use crate::ir::{BinaryOp, UnaryOp};
 use crate::math::Math;
 use crate::program::{Value, VariableKind};
 use crate::view::View;
@@ -42,7 +42,13 @@ impl Evaluator<'_> {
             Value::Constant(constant) if constant.elem.is_integer() => {
                 Some(Range::new(constant.as_i128(), constant.as_i128()))
             }
-            Value::Variable(var) => self.intervals.get(var).copied(),
+            Value::Variable(var) => {
+                let known = self.intervals.get(var).copied();
+                // What the conditions around say of it.
+                let facts = self.tables.atoms.find(&Atom::Variable(*var, 0));
+                let facts = facts.map(|id| self.facts.interval(&self.tables.atoms, id));
+                facts.filter(|facts| facts.low <= facts.high).or(known)
+            }
             Value::Index(index, _) => Some(self.tables.atoms.range(index)),
             Value::Binary(op, left, right) => binary(*op, of(left), of(right), elem),
             Value::Unary(UnaryOp::Neg, operand) => {
@@ -131,10 +137,24 @@ impl Evaluator<'_> {
 
     /// Requires that this mutable index stays below a number; false where it is no such index, or is known not to stay.
     pub(super) fn require_below(&mut self, index: &Index, count: i64) -> bool {
-        let Some(id) = index.as_atom() else { return false };
+        let Some(id) = index.as_atom() else {
+            // `1 - k`, `k + 2`: of one index, once.
+            let ([(monomial, factor)], offset) = (index.terms(), index.offset()) else { return false };
+            let ([id], Some(count)) = (
+                monomial.as_slice(),
+                match factor {
+                    1 => count.checked_sub(offset),
+                    -1 => offset.checked_add(1),
+                    _ => None,
+                },
+            ) else {
+                return false;
+            };
+            return count > 0 && self.require_below(&Index::atom(*id), count);
+        };
         let parts: Vec<Index> = match self.tables.atoms.atom(id) {
             Atom::Variable(var, _) => match self.owners.get(var).copied() {
-                Some(local) => return self.suppose_below(local, count),
+                Some(owner) => return self.suppose_below(owner, count),
                 None => self.tables.atoms.facts(id).definition.clone().into_iter().collect(),
             },
             Atom::Min(left, right) | Atom::Max(left, right) => vec![(**left).clone(), (**right).clone()],
@@ -160,12 +180,12 @@ impl Evaluator<'_> {
         }
     }
 
-    fn suppose_below(&mut self, local: LocalId, count: i64) -> bool {
-        match self.modular_bounds.get(&local) {
+    fn suppose_below(&mut self, owner: Owner, count: i64) -> bool {
+        match self.modular_bounds.get(&owner) {
             Some(None) => false,
             Some(Some(known)) if *known <= count => false,
             _ => {
-                self.modular_bounds.insert(local, Some(count));
+                self.modular_bounds.insert(owner, Some(count));
                 true
             }
         }
@@ -189,11 +209,11 @@ impl Evaluator<'_> {
             let now = self.read_index(*var);
             let range = self.tight(&now);
             if (range.low < 0 || range.high >= i128::from(*count))
-                && let Some(local) = self.owners.get(var)
+                && let Some(owner) = self.owners.get(var)
             {
                 // `k = 1 - k` of an index below 4 is below 2: then that is supposed.
                 let fewer = i64::try_from(range.high + 1).ok().filter(|fewer| (1..*count).contains(fewer));
-                self.modular_bounds.insert(*local, fewer);
+                self.modular_bounds.insert(*owner, fewer);
             }
         }
     }

@@ -6,11 +6,11 @@
 
 use super::array::MAX_COMPARED;
 use super::datum::{Binding, LayoutDatum, StaticValue};
-use super::evaluator::{Evaluator, Failed, Outcome};
+use super::evaluator::{Evaluator, Failed, Outcome, Owner};
 use super::tile::TileAccess;
 use crate::elem::Elem;
 use crate::index::Index;
-use crate::ir::{BinaryOp, ExprId, ExprKind, LocalId, TypeRef};
+use crate::ir::{BinaryOp, ExprId, ExprKind, TypeRef};
 use crate::origin::Origin;
 use crate::program::{Comparison, StatementKind, Value};
 use crate::view::View;
@@ -24,8 +24,8 @@ const MAX_REGISTERS: i64 = 256;
 pub(super) enum Part {
     /// Numbers of the place's type; the view has a mode for each array around.
     Number(View),
-    /// Indices, as `i64`: what is assumed of them is the local's.
-    Index(View, LocalId),
+    /// Indices, as `i64`: what is assumed holds for all of them.
+    Index(View, Owner),
     Tuple(Vec<Part>),
     Array(i64, Box<Part>),
 }
@@ -160,8 +160,8 @@ impl Evaluator<'_> {
     /// The indices among what was read as indices.
     fn with_indices(&mut self, part: &Part, read: StaticValue, origin: Origin) -> StaticValue {
         match (part, read) {
-            (Part::Index(_, local), StaticValue::Scalar(value, _)) => {
-                StaticValue::Index(self.index_of_register(value, *local, origin))
+            (Part::Index(_, owner), StaticValue::Scalar(value, _)) => {
+                StaticValue::Index(self.index_of_register(value, *owner, origin))
             }
             (Part::Tuple(parts), StaticValue::Tuple(read)) => StaticValue::Tuple(
                 parts.iter().zip(read).map(|(part, read)| self.with_indices(part, read, origin)).collect(),
@@ -209,9 +209,9 @@ impl Evaluator<'_> {
                 let elem = self.tables.place(view.place).elem;
                 Ok(StaticValue::Scalar(self.coerce(value, elem, origin)?, elem))
             }
-            (Part::Index(_, local), value) => {
+            (Part::Index(_, owner), value) => {
                 let index = self.expect_index(value, origin)?;
-                let held = self.taken(*local, &index);
+                let held = self.taken(*owner, &index);
                 Ok(StaticValue::Scalar(Value::Index(held, Elem::I64), Elem::I64))
             }
             (Part::Tuple(parts), StaticValue::Tuple(values)) if parts.len() == values.len() => {
@@ -288,10 +288,10 @@ impl Evaluator<'_> {
     }
 
     /// Registers for a `let mut` array.
-    pub(super) fn array_binding(&mut self, local: LocalId, parts: Vec<StaticValue>) -> Binding {
+    pub(super) fn array_binding(&mut self, owner: Owner, parts: Vec<StaticValue>) -> Binding {
         let whole = StaticValue::Array(parts);
-        let origin = self.kernel.locals[local.0 as usize].origin;
-        let made = self.part_like(local, &mut Vec::new(), &[&whole], origin).and_then(|part| {
+        let origin = self.kernel.locals[owner.local.0 as usize].origin;
+        let made = self.part_like(owner, &mut Vec::new(), &[&whole], origin).and_then(|part| {
             let spot = LValue { part, at: Vec::new() };
             self.assign_spot(&spot, None, whole, origin)?;
             Ok(spot)
@@ -305,7 +305,7 @@ impl Evaluator<'_> {
     /// Registers for values like these, within arrays of these lengths.
     fn part_like(
         &mut self,
-        local: LocalId,
+        owner: Owner,
         around: &mut Vec<i64>,
         samples: &[&StaticValue],
         origin: Origin,
@@ -322,7 +322,7 @@ impl Evaluator<'_> {
                     }
                 }
                 around.push(len as i64);
-                let part = self.part_like(local, around, &inner, origin);
+                let part = self.part_like(owner, around, &inner, origin);
                 around.pop();
                 Ok(Part::Array(len as i64, Box::new(part?)))
             }
@@ -338,11 +338,11 @@ impl Evaluator<'_> {
                             other => return self.not_alike(other, origin),
                         }
                     }
-                    parts.push(self.part_like(local, around, &column, origin)?);
+                    parts.push(self.part_like(owner.part(number), around, &column, origin)?);
                 }
                 Ok(Part::Tuple(parts))
             }
-            Some(_) => self.numbers_like(local, around, samples, origin),
+            Some(_) => self.numbers_like(owner, around, samples, origin),
         }
     }
 
@@ -355,7 +355,7 @@ impl Evaluator<'_> {
 
     fn numbers_like(
         &mut self,
-        local: LocalId,
+        owner: Owner,
         around: &[i64],
         samples: &[&StaticValue],
         origin: Origin,
@@ -399,9 +399,9 @@ impl Evaluator<'_> {
         let StaticValue::View(view) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
             return Err(Failed);
         };
-        let name = self.kernel.locals[local.0 as usize].name.clone();
+        let name = self.kernel.locals[owner.local.0 as usize].name.clone();
         let view = self.point(&name, view, origin);
-        Ok(if of_indices { Part::Index(view, local) } else { Part::Number(view) })
+        Ok(if of_indices { Part::Index(view, owner) } else { Part::Number(view) })
     }
 }
 

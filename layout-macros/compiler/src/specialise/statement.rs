@@ -613,6 +613,7 @@ impl Evaluator<'_> {
         let changed = self.assigned_indices(Some(condition), &[body]);
         let (modular_bounds, inductions) = self.enter_while(&changed, (condition, body));
         let (extra, condition) = self.nested(|this| this.condition(condition));
+        self.enter_body(&inductions);
         self.loops += 1;
         self.heads.push(modular_bounds.clone());
         let (body, result) = match &condition {

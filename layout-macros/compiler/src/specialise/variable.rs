@@ -4,7 +4,7 @@
 //! types the first assignment decides; they are declared at the `let`, so their scope is that of Rust.
 
 use super::datum::{Binding, StaticValue};
-use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
+use super::evaluator::{Evaluator, Failed, Outcome, Owner, TileStatement};
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem};
 use crate::index::{Index, VarId};
@@ -16,15 +16,19 @@ use std::collections::HashMap;
 impl Evaluator<'_> {
     /// Binds a name, from its `let` on.
     pub(super) fn binding(&mut self, id: LocalId, mutable: bool, datum: StaticValue) -> Binding {
+        self.part_binding(Owner::of(id), mutable, datum)
+    }
+
+    fn part_binding(&mut self, owner: Owner, mutable: bool, datum: StaticValue) -> Binding {
         let kernel = self.kernel;
-        let local = &kernel.locals[id.0 as usize];
+        let local = &kernel.locals[owner.local.0 as usize];
         if !mutable {
             return Binding::Value(match datum {
                 StaticValue::Float(value) => StaticValue::Float(value),
                 StaticValue::Borrowed(binding) => return *binding,
                 StaticValue::Tuple(parts) if parts.iter().any(StaticValue::refers) => {
                     return Binding::Tuple(
-                        parts.into_iter().map(|part| self.binding(id, false, part)).collect(),
+                        parts.into_iter().map(|part| self.part_binding(owner, false, part)).collect(),
                     );
                 }
                 other => self.hold(&local.name, other, local.origin),
@@ -32,10 +36,10 @@ impl Evaluator<'_> {
         }
         match datum {
             StaticValue::Index(index) => {
-                let width = self.supposed_width(id);
+                let width = self.supposed_width(owner);
                 let var = self.variable(&local.name, VariableKind::Index(width), true, local.origin);
-                self.supposed(id, var);
-                let index = self.taken(id, &index);
+                self.supposed(owner, var);
+                let index = self.taken(owner, &index);
                 let range = self.tight(&index);
                 self.push(local.origin, StatementKind::LetIndex(var, index));
                 self.forget(var);
@@ -55,14 +59,14 @@ impl Evaluator<'_> {
                 }
                 binding
             }
-            StaticValue::Array(parts) => self.array_binding(id, parts),
+            StaticValue::Array(parts) => self.array_binding(owner, parts),
             StaticValue::Borrowed(binding) => *binding,
             StaticValue::Tuple(parts) => {
-                let bind = |part| match self.has_name(&part) {
+                let bind = |(number, part)| match self.has_name(&part) {
                     true => Binding::Value(part),
-                    false => self.binding(id, true, part),
+                    false => self.part_binding(owner.part(number), true, part),
                 };
-                Binding::Tuple(parts.into_iter().map(bind).collect())
+                Binding::Tuple(parts.into_iter().enumerate().map(bind).collect())
             }
             other => Binding::Value(self.hold(&local.name, other, local.origin)),
         }
@@ -115,7 +119,7 @@ impl Evaluator<'_> {
                     self.declared_signed.insert(local);
                 }
                 let elem = self.elem(*ty, origin)?;
-                self.late_variable(local, marker, elem, origin)
+                self.late_variable(Owner::of(local), marker, elem, origin)
             }
             Annotation::Any | Annotation::Tuple(_) | Annotation::Array(_) | Annotation::Mutable(_) => {
                 Binding::Later(marker)
@@ -126,21 +130,15 @@ impl Evaluator<'_> {
     }
 
     /// A variable that is declared at a marker: of an element type, or an index.
-    fn late_variable(
-        &mut self,
-        local: LocalId,
-        marker: VarId,
-        elem: Option<Elem>,
-        origin: Origin,
-    ) -> Binding {
-        let name = &self.kernel.locals[local.0 as usize].name;
-        let kind = elem.map_or(VariableKind::Index(self.supposed_width(local)), VariableKind::Elem);
+    fn late_variable(&mut self, owner: Owner, marker: VarId, elem: Option<Elem>, origin: Origin) -> Binding {
+        let name = &self.kernel.locals[owner.local.0 as usize].name;
+        let kind = elem.map_or(VariableKind::Index(self.supposed_width(owner)), VariableKind::Elem);
         let var = self.variable(name, kind, true, origin);
         self.later.entry(marker).or_default().push(var);
         match elem {
             Some(_) => Binding::Element(var),
             None => {
-                self.supposed(local, var);
+                self.supposed(owner, var);
                 self.forget(var);
                 Binding::Index(var)
             }
@@ -150,7 +148,7 @@ impl Evaluator<'_> {
     /// Binds `let x;`, once its first value is known.
     fn late_binding(
         &mut self,
-        local: LocalId,
+        owner: Owner,
         marker: VarId,
         value: &StaticValue,
         origin: Origin,
@@ -161,13 +159,15 @@ impl Evaluator<'_> {
             StaticValue::Bool(_) => Some(Elem::Bool),
             StaticValue::Float(_) => Some(Elem::F32),
             StaticValue::Tuple(parts) => {
-                let parts = parts.iter().map(|part| self.late_binding(local, marker, part, origin));
+                let parts = parts.iter().enumerate();
+                let parts =
+                    parts.map(|(number, part)| self.late_binding(owner.part(number), marker, part, origin));
                 return Ok(Binding::Tuple(parts.collect::<Outcome<_>>()?));
             }
             StaticValue::Unit => return Ok(Binding::Value(StaticValue::Unit)),
             StaticValue::Unknown => return Err(Failed),
             other => {
-                let name = &self.kernel.locals[local.0 as usize].name;
+                let name = &self.kernel.locals[owner.local.0 as usize].name;
                 return self.fail_help(
                     origin,
                     format!("`{name}` is declared without a value and becomes {}", other.kind()),
@@ -175,7 +175,7 @@ impl Evaluator<'_> {
                 );
             }
         };
-        let binding = self.late_variable(local, marker, elem, origin);
+        let binding = self.late_variable(owner, marker, elem, origin);
         if let Binding::Element(var) = binding {
             match value {
                 StaticValue::Float(_) => drop(self.undecided.insert(var, None)),
@@ -272,17 +272,21 @@ impl Evaluator<'_> {
                     let (value, spot) = spot?;
                     return self.assign_spot(&spot, op, value, origin);
                 }
-                let value = self.expr(value)?;
+                let complemented = op.and_then(|op| self.complemented(op, value));
+                let value = self.expr(complemented.unwrap_or(value))?;
                 let value = match op {
                     Some(op) => {
                         let old = self.expr(place)?;
-                        self.binary(op, old, value, origin)?
+                        match complemented {
+                            Some(_) => self.and_not(old, value, origin)?,
+                            None => self.binary(op, old, value, origin)?,
+                        }
                     }
                     None => value,
                 };
                 match self.named(place).map(|(local, binding)| (local, binding.clone())) {
                     Some((local, Binding::Later(marker))) => {
-                        let binding = self.late_binding(local, marker, &value, origin)?;
+                        let binding = self.late_binding(Owner::of(local), marker, &value, origin)?;
                         self.bindings.insert(local, binding.clone());
                         self.assign_to(local, &binding, value, origin)
                     }
@@ -352,8 +356,8 @@ impl Evaluator<'_> {
             (Binding::Index(var), value) => {
                 let index = self.expect_index(value, origin)?;
                 // That of a `&mut` is another's.
-                let local = self.owners.get(var).copied().unwrap_or(local);
-                let index = self.taken(local, &index);
+                let owner = self.owners.get(var).copied().unwrap_or(Owner::of(local));
+                let index = self.taken(owner, &index);
                 let range = self.tight(&index);
                 self.push(origin, StatementKind::AssignIndex(*var, index));
                 self.forget(*var);
