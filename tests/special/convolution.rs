@@ -21,6 +21,10 @@ pub fn entries() -> Vec<Entry> {
             rows::<bf16>(bench, Kernel::Warps)?;
             rows::<f16>(bench, Kernel::Warps)
         }),
+        Entry::new(&both(&kernels::depthwise::DEFINITION), |bench| {
+            channels::<bf16>(bench)?;
+            channels::<f16>(bench)
+        }),
     ]
 }
 
@@ -45,6 +49,30 @@ fn rows<T: Float>(bench: &Bench<'_>, kernel: Kernel) -> Result<(), Error> {
             Want::of(sum, size, size * 2f64.powi(-19) + sum.abs() * 2f64.powi(-T::DIGITS) + T::TINY)
         });
         bench.check("convolution", &out.download()?, wanted, |at| format!("{kind:?} by {kernel:?}, {at}"));
+    }
+    Ok(())
+}
+
+/// The same by a filter for each channel.
+fn channels<T: Float>(bench: &Bench<'_>) -> Result<(), Error> {
+    let [w, c, _] = SHAPE;
+    let weights: Vec<T> = (0..3 * c).map(|at| T::rounded((at * 5 % 7) as f64 / 4.0 - 0.7)).collect();
+    let filters = bench.device.upload(&weights, [c, 1, 3, 1])?;
+    let description = Convolution { padding: [0, 1], groups: c, ..Convolution::default() };
+    for kind in Kind::ALL {
+        let row: Vec<T> = bench.row(kind, w * c, 3);
+        let x = bench.device.upload(&row, [1, 1, w, c])?;
+        let mut out = bench.device.upload(&vec![T::rounded(f64::NAN); w * c], [1, 1, w, c])?;
+        description.run(&bench.stream(), &x, &filters, &mut out)?;
+        let wanted = (0..w * c).map(|at| {
+            let term = |s: usize| {
+                Some(row.get((at + s * c).checked_sub(c)?)?.wide() * weights[at % c * 3 + s].wide())
+            };
+            let terms: Vec<f64> = (0..3).filter_map(term).collect();
+            let (sum, size) = (terms.iter().sum::<f64>(), terms.iter().map(|x| x.abs()).sum::<f64>());
+            Want::of(sum, size, size * 2f64.powi(-19) + sum.abs() * 2f64.powi(-T::DIGITS) + T::TINY)
+        });
+        bench.check("depthwise", &out.download()?, wanted, |at| format!("{kind:?}, {at}"));
     }
     Ok(())
 }

@@ -5,7 +5,8 @@
 //! are copied first.
 //!
 //! Elements of one column and one row, neither stride, padding, bias nor activation: that is [`multiply`]. Else by TMA and warpgroup
-//! products on Hopper with a stride of 1, and by `mma.sync` everywhere else.
+//! products on Hopper with a stride of 1, and by `mma.sync` everywhere else. As many groups as channels and filters: one launch that is bound
+//! by memory.
 
 use crate::kernels::convolution as kernels;
 use crate::movement::pad;
@@ -86,23 +87,27 @@ pub fn picked() -> Vec<(&'static Definition, ParamSet)> {
         (&kernels::convolution::DEFINITION, set)
     });
     let by_warps = TILES.map(|numbers| (&kernels::convolution_mma::DEFINITION, silu.set(numbers)));
-    wide.into_iter().chain(by_warps).collect()
+    let by_channels = [(7, 4, 2), (4, 1, 1)].map(|(wide, pixels, stride)| {
+        let numbers = [("V", 8), ("GROUP", 8), ("WIDE", wide), ("PIXELS", pixels), ("STRIDE", stride)];
+        (&kernels::depthwise::DEFINITION, silu.set(&numbers))
+    });
+    wide.into_iter().chain(by_warps).chain(by_channels).collect()
 }
 
-/// Images or filters where a kernel can take them: channels contiguous, in whole vectors.
+/// Images or filters where a kernel can take them: channels contiguous, in vectors of so many.
 fn in_place<'t, T: Element>(
     stream: &Stream,
     tensor: &TensorView<'t, T, 4>,
-    compact: bool,
+    (compact, multiple): (bool, usize),
     own: &'t mut Option<Tensor<T, 4>>,
 ) -> Result<TensorView<'t, T, 4>, Error> {
     let ([n, h, w, c], strides) = (tensor.shape(), tensor.strides());
     let merged = strides[2] == c && strides[1] == w * c && strides[0] == h * w * c;
-    let whole = c.is_multiple_of(8) && strides[..3].iter().all(|stride| stride.is_multiple_of(8));
+    let whole = strides[..3].iter().chain([&c]).all(|extent| extent.is_multiple_of(multiple));
     if strides[3] == 1 && whole && (merged || !compact) {
         return tensor.part(0, tensor.shape(), strides);
     }
-    let own = own.insert(stream.zeros([n, h, w, c.next_multiple_of(8)])?);
+    let own = own.insert(stream.zeros([n, h, w, c.next_multiple_of(multiple)])?);
     pad(stream, [0; 4], T::from_bits(0), tensor, own)?;
     Ok(own.view())
 }
@@ -178,7 +183,7 @@ impl<T: Element> Convolution<'_, T> {
     }
 
     /// `out` `[N, P, Q, K]` of images `x` `[N, H, W, C]` and `filters` `[K, R, S, C / groups]`, P and Q as [`Convolution::shape`] says.
-    /// Asynchronous. Elements are `bf16` or `f16`. The groups are one launch each.
+    /// Asynchronous. Elements are `bf16` or `f16`. The groups are one launch each, but for groups of one channel and one filter: one launch.
     ///
     /// Channels that are no multiple of 8 or not contiguous, and an output whose pixels do not follow one another, take a copy, of which the
     /// memory is this call's.
@@ -241,6 +246,9 @@ impl<T: Element> Convolution<'_, T> {
         let ([n, h, w, c], [k, r, s, own]) = (x.shape(), filters.shape());
         let ([_, p, q, _], to, filters_of) = (out.shape(), out.strides(), k / self.groups);
         let none = stream.zeros::<T, 1>([0])?;
+        if [k, own, self.groups] == [c, 1, c] && self.kernel.is_none() && size_of::<T>() == 2 {
+            return self.depthwise(stream, x, filters, &self.bias.map_or(none.view(), Tensor::view), out);
+        }
         for group in 0..self.groups {
             let x = x.part(group * (c / self.groups) * x.strides()[3], [n, h, w, own], x.strides())?;
             let first = group * filters_of;
@@ -279,8 +287,8 @@ impl<T: Element> Convolution<'_, T> {
             return multiply(stream, Options::default(), &mut Workspace::default(), &a, &b, &mut c);
         }
         let (mut own_x, mut own_filters) = (None, None);
-        let x = in_place(stream, x, false, &mut own_x)?;
-        let filters = in_place(stream, filters, true, &mut own_filters)?;
+        let x = in_place(stream, x, (false, 8), &mut own_x)?;
+        let filters = in_place(stream, filters, (true, 8), &mut own_filters)?;
         let hopper = Machine::of(stream.device()).arch.includes(Arch::SM_90A);
         let empty = x.shape().contains(&0) || filters.shape().contains(&0);
         let boxes =
@@ -361,6 +369,44 @@ impl<T: Element> Convolution<'_, T> {
         kernels::convolution_mma::launch_with(
             config, stream, x, &filters, bias, &mut out, p as u32, q as u32, high, wide, stride_h, stride_w,
             padding_h, padding_w, dilation_h, dilation_w,
+        )
+    }
+
+    /// A filter for each channel.
+    fn depthwise(
+        &self,
+        stream: &Stream,
+        x: &TensorView<'_, T, 4>,
+        filters: &TensorView<'_, T, 4>,
+        bias: &TensorView<'_, T, 1>,
+        out: &mut TensorViewMut<'_, T, 4>,
+    ) -> Result<(), Error> {
+        let (mut own_x, mut own_filters) = (None, None);
+        let x = in_place(stream, x, (false, 1), &mut own_x)?;
+        let [c, r, s, _] = filters.shape();
+        let ([a, b, d, _], shape) = (filters.strides(), [c, r, s, 1]);
+        let filters = filters.part(0, shape, [a, b, d, 1])?;
+        let filters = in_place(stream, &filters, (true, 1), &mut own_filters)?;
+        let filters = filters.part(0, [c, r * s], [r * s, 1])?;
+        let pitches = [&x.strides()[..3], &out.strides()[..3], &[c]].concat();
+        let v = if pitches.iter().all(|pitch| pitch.is_multiple_of(8)) { 8 } else { 1 };
+        // Up to 64 channels are a block's, of which the fewest are beyond the last one.
+        let (vectors, most) = (c.div_ceil(v), 64 / v);
+        let group = (most / 2 + 1..=most).rev().min_by_key(|group| vectors.next_multiple_of(*group));
+        let group = group.filter(|_| vectors > most).unwrap_or(vectors.min(most));
+        let [pixels, step, longest] = match (self.stride[1], self.dilation[1]) {
+            (step @ (1 | 2), 1) => [4, step, 7],
+            _ => [1, 1, 4],
+        };
+        let wide = (1..=longest).rev().find(|wide| s.is_multiple_of(*wide)).unwrap_or(1);
+        let set =
+            self.set(&[("V", v), ("GROUP", group), ("WIDE", wide), ("PIXELS", pixels), ("STRIDE", step)]);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let [[stride_h, stride_w], [padding_h, padding_w], [dilation_h, dilation_w]] =
+            [self.stride, self.padding, self.dilation].map(|of| of.map(|of| of as i32));
+        kernels::depthwise::launch_with(
+            config, stream, &x, &filters, bias, out, s, stride_h, stride_w, padding_h, padding_w, dilation_h,
+            dilation_w,
         )
     }
 }

@@ -105,6 +105,34 @@ fn any_description() -> Result<(), Error> {
 }
 
 #[test]
+fn filters_of_one_channel() -> Result<(), Error> {
+    let device = Device::simulator();
+    let bias = device.zeros::<bf16, 1>([0])?;
+    let plain = |c| Convolution::<bf16> { groups: c, padding: [1, 1], ..Convolution::default() };
+    // Around a strip, a block of strips and one of channels, in vectors and one by one.
+    for (x, r, s) in [
+        ([1, 5, 4, 8], 3, 3),
+        ([2, 9, 37, 72], 3, 3),
+        ([1, 3, 5, 7], 2, 1),
+        ([1, 3, 9, 65], 3, 2),
+        ([1, 12, 13, 16], 7, 7),
+        ([1, 11, 12, 8], 9, 11),
+        ([3, 1, 1, 1], 1, 1),
+    ] {
+        let filters = [x[3], r, s, 1];
+        check(plain(x[3]), x, filters)?;
+        let silu = Convolution { bias: Some(&bias), activation: Activation::Silu, ..plain(x[3]) };
+        check(Convolution { stride: [1, 2], padding: [4, 6], ..silu }, x, filters)?;
+        check(Convolution { stride: [2, 3], dilation: [2, 1], padding: [8, 5], ..silu }, x, filters)?;
+        let relu = Convolution { activation: Activation::Relu, ..silu };
+        check(Convolution { dilation: [1, 3], padding: [5, 17], ..relu }, x, filters)?;
+    }
+    check::<f16>(Convolution { groups: 24, ..Convolution::default() }, [1, 6, 9, 24], [24, 3, 3, 1])?;
+    // A multiplier: two filters of each channel are no such convolution.
+    check(plain(4), [1, 5, 6, 4], [8, 3, 3, 1])
+}
+
+#[test]
 fn views() -> Result<(), Error> {
     let device = Device::simulator();
     // NCHW in memory, the filters too, and an output by channels.
@@ -139,6 +167,9 @@ fn empty_and_refused() -> Result<(), Error> {
     run(plain, [0, 4, 4, 8], [3, 3, 3, 8], [0, 2, 2, 3])?;
     run(plain, [1, 2, 4, 8], [3, 3, 3, 8], [1, 0, 2, 3])?;
     run(plain, [1, 4, 4, 8], [0, 3, 3, 8], [1, 2, 2, 0])?;
+    let own = Convolution { groups: 8, ..plain };
+    run(own, [0, 4, 4, 8], [8, 3, 3, 1], [0, 2, 2, 8])?;
+    run(own, [1, 4, 4, 8], [8, 0, 3, 1], [1, 4, 2, 8])?;
     // Of no channels the sums are 0.
     let mut out = device.upload(&[bf16::near(3.0); 12], [1, 2, 2, 3])?;
     plain.run(&device.stream(), &of([1, 4, 4, 0])?, &of([3, 3, 3, 0])?, &mut out)?;
@@ -152,6 +183,8 @@ fn empty_and_refused() -> Result<(), Error> {
     assert!(stride.contains("stride [0, 1]"), "{stride}");
     let groups = said(Convolution { groups: 3, ..plain }, [1, 4, 4, 8], [3, 3, 3, 8], [1, 2, 2, 3]);
     assert!(groups.contains("8 channels") && groups.contains("groups 3"), "{groups}");
+    let filters = said(own, [1, 4, 4, 8], [8, 3, 3, 2], [1, 2, 2, 8]);
+    assert!(filters.contains("filters") && filters.contains("channels of a group"), "{filters}");
     let far = Convolution { padding: [usize::MAX, 1], ..plain };
     assert!(said(far, [1, 4, 4, 8], [3, 3, 3, 8], [1, 2, 2, 3]).contains("2^30"));
     Ok(())

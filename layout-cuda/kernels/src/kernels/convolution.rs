@@ -11,12 +11,15 @@
 //! channels, and its zeros beyond the tensor are the padding. The pixels that several filter elements read come from L2. Two buffers
 //! stage the output where a tile has an even number of parts of 64 filters: the part that is stored last may still be read.
 //!
+//! `depthwise` has one filter for each channel: a thread sums a strip of pixels for a vector of channels, and a pixel that it loads serves
+//! every pixel of the strip. The filters of a block's channels are in shared memory, 8 runs of a row's elements at a time.
+//!
 //! Law: sums in float32, plus the bias, through the activation, rounded once. An element of the padding is 0, so an infinity in a filter gives
 //! NaN where the filter hangs over the edge. An empty bias is one of zeros.
 
 use layout_cuda::tiled_kernels;
 
-pub use kernels::{convolution, convolution_mma};
+pub use kernels::{convolution, convolution_mma, depthwise};
 
 /// No activation.
 pub const NONE: usize = 0;
@@ -188,6 +191,99 @@ mod kernels {
                 sums[[0, i]] = finished(acc[[fragment, i]], of_filters[[i / 4 * 2 + i % 2]].cast::<f32>());
             }
             mma.store_d(&mut dst.tile([16, WN], [fragment, 0]), &sums.cast::<T>());
+        }
+    }
+
+    /// A filter for each channel: a block has `GROUP` vectors of `V` channels and `256 / GROUP` strips of `PIXELS` pixels of a row. A run of a
+    /// filter's row is `WIDE` elements, of which `wide` is a multiple. Strips of several pixels have a stride of `STRIDE`, no dilation.
+    #[tiled_kernel(
+        T = [bf16, f16], ACTIVATION = 0, V = [8, 1], GROUP = [8, 64], WIDE = 3, PIXELS = 4, STRIDE = [1, 2], filter(GROUP * V == 64, T == bf16 || STRIDE == 1),
+        block = [256], grid = [(N * P * Q.div_ceil(PIXELS)).div_ceil(256 / GROUP) * C.div_ceil(GROUP * V)],
+        require(C % V == 0, wide % WIDE == 0, N * P * Q < 2147483392),
+        deny(narrowed),
+    )]
+    pub fn depthwise<
+        T,
+        const N: usize,
+        const H: usize,
+        const W: usize,
+        const C: usize,
+        const P: usize,
+        const Q: usize,
+        const D: usize,
+        const B: usize,
+    >(
+        x: &LayoutTensor<T, Pitched<N, H, W, C>>,
+        filters: &LayoutTensor<T, Pitched<C, D>>,
+        bias: &LayoutTensor<T, RowMajor<B>>,
+        out: &mut LayoutTensor<T, Pitched<N, P, Q, C>>,
+        wide: usize,
+        stride_h: i32,
+        stride_w: i32,
+        padding_h: i32,
+        padding_w: i32,
+        dilation_h: i32,
+        dilation_w: i32,
+    ) {
+        const F: usize = if V < 4 { V } else { 4 };
+        let (wide, taps) = (wide as u32, D as u32);
+        let (groups, strips) = (C.div_ceil(GROUP * V) as u32, (Q.div_ceil(PIXELS)) as u32);
+        let (block, thread) = (block_idx.x as u32, thread_idx.x as u32);
+        let strip = block / groups * (256 / GROUP as u32) + thread / GROUP as u32;
+        let channel = (block % groups * GROUP as u32 + thread % GROUP as u32) as usize * V;
+        let (line, column) = (strip / strips, strip % strips * PIXELS as u32);
+        let (image, row) = (line / P as u32, line % P as u32);
+        let works = thread < (256 / GROUP * GROUP) as u32 && image < N as u32 && channel < C;
+        let top = row as i32 * stride_h - padding_h;
+        let left = column as i32 * stride_w - padding_w;
+        let mut held = shared::<f32>(row_major([8 * WIDE, 68]));
+        let mut sums = local::<f32>(row_major([PIXELS, V])).fill(0.0);
+        for first in (0..taps).step_by(8 * WIDE) {
+            barrier();
+            let count = (taps - first).min(8 * WIDE as u32);
+            for at in (thread..count * (GROUP * V) as u32).step_by(256) {
+                let own = (block % groups * (GROUP * V) as u32 + at / count) as usize;
+                if own < C {
+                    let weight = filters[[own, (first + at % count) as usize]].cast::<f32>();
+                    held[[(at % count) as usize, (at / count) as usize]] = weight;
+                }
+            }
+            barrier();
+            if works {
+                for run in (0..count).step_by(WIDE) {
+                    let (r, s) = ((first + run) / wide, (first + run) % wide);
+                    let of_run =
+                        held.window([WIDE, V], [run as isize, (thread % GROUP as u32) as isize * V as isize]);
+                    let weights = of_run.vectorize([1, F]).to_local();
+                    let down = top + r as i32 * dilation_h;
+                    for c in unroll(0..PIXELS * STRIDE - STRIDE + WIDE) {
+                        let beside = left + (s as i32 + c as i32) * dilation_w;
+                        let place = [image as isize, down as isize, beside as isize, channel as isize];
+                        let pixel = x.window([1, 1, 1, V], place).vectorize([1, 1, 1, V]).to_local();
+                        for p in unroll(0..PIXELS) {
+                            if c >= p * STRIDE && c < p * STRIDE + WIDE {
+                                for i in unroll(0..V) {
+                                    let x = pixel[[0, 0, 0, i]].cast::<f32>();
+                                    sums[[p, i]] += x * weights[[c - p * STRIDE, i]];
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        if works {
+            let of_filters = bias.tile([V], [channel / V]).vectorize([V]).to_local();
+            for p in unroll(0..PIXELS) {
+                let mut own = local::<T>(row_major([1, 1, 1, V]));
+                for i in unroll(0..V) {
+                    own[[0, 0, 0, i]] = finished(sums[[p, i]], of_filters[[i]].cast::<f32>()).cast::<T>();
+                }
+                let place = [image as usize, row as usize, column as usize + p, channel];
+                out.window([1, 1, 1, V], place)
+                    .vectorize([1, 1, 1, V])
+                    .copy_from(&own.vectorize([1, 1, 1, V]));
+            }
         }
     }
 
@@ -369,6 +465,6 @@ mod kernels {
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 2] {
-    [&convolution::DEFINITION, &convolution_mma::DEFINITION]
+pub fn definitions() -> [&'static Definition; 3] {
+    [&convolution::DEFINITION, &convolution_mma::DEFINITION, &depthwise::DEFINITION]
 }
