@@ -8,7 +8,7 @@ use layout_compiler::{Arch, Elem, ParamSet, Promises, compile, emit};
 use layout_cuda::nvrtc;
 use layout_kernels::kernels::quantized::few_rows_quantized;
 use layout_kernels::kernels::{few_rows, tensor_core};
-use layout_kernels::{convolution, linear, memory, product, quantized, transforms};
+use layout_kernels::{convolution, linear, memory, pooling, product, quantized, transforms};
 use layout_tests::kernels::{definitions, is_shipped};
 use layout_tests::support::cubin::{Cost, arch_of, of_ptxas};
 use layout_tests::support::lock::{self, Subject};
@@ -104,6 +104,7 @@ fn the_sets_that_host_functions_pick_become_cubins() {
     }
     picked.extend(convolution::picked());
     picked.extend(linear::picked());
+    picked.extend(pooling::picked());
     picked.extend(transforms::picked());
     picked.extend(product::grouped_picked());
     let mut jobs = Vec::new();

@@ -28,6 +28,7 @@ mod movement;
 mod orders;
 mod pitch;
 mod puzzles;
+mod pooling;
 mod quantized;
 mod reduce;
 mod scaled;
@@ -84,6 +85,7 @@ pub fn cases() -> Vec<Case> {
         selection::cases(),
         pitch::cases(),
         sharing::cases(),
+        pooling::cases(),
         sorting::cases(),
         adding::cases(),
         together::cases(),

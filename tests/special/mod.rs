@@ -17,6 +17,7 @@ mod lines;
 mod moves;
 mod norms;
 mod products;
+mod pooling;
 mod puzzles;
 mod quantized;
 mod reductions;
@@ -125,6 +126,7 @@ fn entries() -> Vec<Entry> {
         norms::entries(),
         linear::entries(),
         lines::entries(),
+        pooling::entries(),
         moves::entries(),
     ]
     .into_iter()

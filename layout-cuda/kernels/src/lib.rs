@@ -34,6 +34,8 @@ mod operations;
 pub mod orders;
 #[cfg(feature = "matmul")]
 pub mod product;
+#[cfg(feature = "convolution")]
+pub mod pooling;
 #[cfg(feature = "quantized")]
 pub mod quantized;
 #[cfg(feature = "random")]

@@ -61,6 +61,8 @@ mod padding;
 mod pair;
 #[cfg(feature = "quantized")]
 pub mod quantized;
+#[cfg(feature = "convolution")]
+pub mod pooling;
 #[cfg(feature = "random")]
 pub mod random;
 #[cfg(feature = "reductions")]
@@ -159,6 +161,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &elementwise::definitions(),
         #[cfg(feature = "experts")]
         &experts::definitions(),
+        #[cfg(feature = "convolution")]
+        &pooling::definitions(),
         #[cfg(feature = "linear")]
         &linear::definitions(),
         #[cfg(feature = "memory")]
