@@ -3,7 +3,7 @@
 use crate::support::case::{Case, Outcome, Run, around, around_tile, output_of};
 use crate::support::data::{floats, integers};
 use layout_compiler::{Elem, ParamValue};
-use layout_cuda::{Error, bf16};
+use layout_cuda::{Element, Error, bf16};
 use layout_kernels::kernels::memory::*;
 use layout_kernels::memory::{PARTS, SPLITS};
 
@@ -64,7 +64,28 @@ fn reductions() -> Vec<Case> {
             Ok(Outcome::exact(out, [x.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b))]))
         }),
         Case::new(&histogram::DEFINITION, lengths(8192), how_often),
+        Case::new(&bincount::DEFINITION, lengths(2048), weighted::<u32>).with("K", ParamValue::Type(Elem::U32)),
+        Case::new(&bincount::DEFINITION, lengths(2048), weighted::<i32>).with("K", ParamValue::Type(Elem::I32)),
     ]
+}
+
+/// Keys from -2 on: as `u32` the first two are large.
+fn weighted<K: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
+    let ([n, ..], bins) = (run.size, 37);
+    let keys: Vec<i64> = integers(n, 2, bins as i64 + 1).iter().map(|key| key.abs() - 2).collect();
+    let own: Vec<K> = keys.iter().map(|key| K::from_bits(*key as u32 as u64)).collect();
+    let (weights, mut wanted) = (floats(n, 3), vec![0.5f32; bins]);
+    let (on_keys, on_weights) = (run.tensor(&own, [n])?, run.tensor(&weights, [n])?);
+    let mut out = run.tensor(&wanted, [bins])?;
+    let copies = if run.set.get("SHARED") == Some(ParamValue::Bool(true)) { 4 } else { 0 };
+    let (keys_of, by, mut to) = (on_keys.view()?, on_weights.view()?, out.view_mut()?);
+    bincount::launch_with(run.config(), &run.stream(), &keys_of, &by, &mut to, copies)?;
+    for (key, weight) in keys.iter().zip(&weights) {
+        if let Some(sum) = usize::try_from(*key).ok().and_then(|key| wanted.get_mut(key)) {
+            *sum += weight;
+        }
+    }
+    Ok(Outcome::exact(out.read()?, wanted))
 }
 
 fn how_often(run: &Run<'_>) -> Result<Outcome, Error> {

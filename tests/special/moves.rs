@@ -52,6 +52,7 @@ pub fn entries() -> Vec<Entry> {
         }),
         Entry::new(&[Covered::plain(&histogram::DEFINITION)], counted),
         Entry::new(&[Covered::plain(&scale_bytes::DEFINITION)], scaled),
+        Entry::new(&[Covered::plain(&bincount::DEFINITION)], weighted),
     ]
 }
 
@@ -101,6 +102,29 @@ fn vectors_added(bench: &Bench<'_>) -> Result<(), Error> {
         vector_add::launch(&bench.stream(), &on_a.view()?, &on_b.view()?, &mut c.view_mut()?)?;
         let wanted = a.iter().zip(&b).map(|(a, b)| Want::exact((a + b).wide()));
         bench.check("vector_add", &c.read()?, wanted, |_| format!("{kind:?} of {n}"));
+    }
+    Ok(())
+}
+
+/// Sums of rows by key, in shared memory and not.
+fn weighted(bench: &Bench<'_>) -> Result<(), Error> {
+    for (kind, n) in every(&[1, 255, 2049]) {
+        for apart in [1, 4000] {
+            let (x, keys) =
+                (bench.row::<f32>(kind, n, 1), (0..n).map(|i| (i % 3 * apart) as u32).collect::<Vec<_>>());
+            let (on_x, on_keys) = (bench.tensor(&x, [n])?, bench.device.upload(&keys, [n])?);
+            let mut out = bench.output::<f32, 1>([3 * apart])?;
+            layout_kernels::memory::bincount(&bench.stream(), &on_keys, &on_x.view()?, &mut out.view_mut()?)?;
+            let wanted = (0..3 * apart).map(|key| {
+                let own = x.iter().zip(&keys).filter(|(_, own)| **own as usize == key).map(|(x, _)| x.wide());
+                let own: Vec<f64> = own.collect();
+                let size: f64 = own.iter().filter(|x| x.is_finite()).map(|x| x.abs()).sum();
+                // Atomic additions take subnormal numbers for zeros.
+                let room = own.len() as f64 * (size * 2f64.powi(-24) + 1.2e-38);
+                Want::of(own.iter().sum(), size, room)
+            });
+            bench.check("bincount", &out.read()?, wanted, |_| format!("{kind:?} of {n}"));
+        }
     }
     Ok(())
 }

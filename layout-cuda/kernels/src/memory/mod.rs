@@ -14,7 +14,9 @@
 
 use crate::kernels::memory as kernels;
 use crate::set;
-use layout_cuda::{Element, Error, LaunchConfig, ParamValue, Stream, Tensor, TensorArg, TensorArgMut, bf16};
+use layout_cuda::{
+    Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut, bf16,
+};
 
 mod rows;
 
@@ -307,4 +309,39 @@ pub fn transpose<T: Element>(
         (false, 2) => kernels::transpose_by_pairs::launch(stream, x, out),
         (false, _) => kernels::transpose_by_elements::launch(stream, x, out),
     }
+}
+
+/// The types of the keys of [`bincount`]: `u32`, `i32`.
+pub trait Key: Element {}
+impl Key for u32 {}
+impl Key for i32 {}
+
+/// `out[k]`: the sum of the weights whose key is `k`. A key that is negative or beyond `out` is left out. Sums are float32 in an order that is
+/// open, so that the last bits may differ from run to run, and subnormal numbers may be zeros; a NaN or an infinity is in the sum of its key
+/// alone. Up to 8192 sums are made in shared memory first. Asynchronous.
+///
+/// # Errors
+/// Other extents of weights than of keys, more than 2³¹ sums, gaps, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let keys = device.upload(&[2, 0, -1, 2], [4])?;
+/// let (weights, mut out) = (device.upload(&[1.5f32, 4.0, 8.0, 0.5], [4])?, device.zeros([3])?);
+/// layout_kernels::memory::bincount(&device.stream(), &keys, &weights, &mut out)?;
+/// assert_eq!(out.download()?, [4.0, 0.0, 2.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn bincount<K: Key>(
+    stream: &Stream,
+    keys: &impl TensorArg<K, 1>,
+    weights: &impl TensorArg<f32, 1>,
+    out: &mut impl TensorArgMut<f32, 1>,
+) -> Result<(), Error> {
+    let (keys, weights, mut out) = (keys.view(), weights.view(), out.view_mut());
+    crate::same("bincount", "weights", 0, weights.shape()[0], ("the extent", "keys"), keys.shape()[0])?;
+    let copies = (8192 / out.shape()[0].max(1)).min(32);
+    let set = ParamSet::default().with("SHARED", ParamValue::Bool(copies > 0));
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    out.clear(stream)?;
+    kernels::bincount::launch_with(config, stream, &keys, &weights, &mut out, copies)
 }

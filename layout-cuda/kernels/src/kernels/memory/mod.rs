@@ -2,7 +2,7 @@
 //! norm, RMS norm, cross entropy, convolutions and poolings, transposition, histograms, a matrix times a vector, bytes of an image.
 //!
 //! Law: the result does not depend on the run: a sum's order is fixed by its length, and the histogram's counts are
-//! integers. Each thread loads 16 bytes at once, several times before it waits for the first.
+//! integers; only the sums of `bincount` are in an open order. Each thread loads 16 bytes at once, several times before it waits for the first.
 
 mod axis;
 mod boxes;
@@ -25,7 +25,7 @@ mod transposition;
 
 pub use axis::{column_sums, column_sums_of_parts, row_sums};
 pub use boxes::transpose_by_boxes;
-pub use count::histogram;
+pub use count::{bincount, histogram};
 pub use entropy::cross_entropy;
 pub use image::scale_bytes;
 pub use long::{layer_norm_in_parts, softmax_in_parts};
@@ -45,7 +45,7 @@ pub use transposition::{transpose, transpose_by_elements, transpose_by_pairs};
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 35] {
+pub fn definitions() -> [&'static Definition; 36] {
     [
         &copy::DEFINITION,
         &noise::DEFINITION,
@@ -69,6 +69,7 @@ pub fn definitions() -> [&'static Definition; 35] {
         &transpose_by_pairs::DEFINITION,
         &transpose_by_boxes::DEFINITION,
         &histogram::DEFINITION,
+        &bincount::DEFINITION,
         &layer_norm::DEFINITION,
         &argmax_of_parts::DEFINITION,
         &total_argmax::DEFINITION,
