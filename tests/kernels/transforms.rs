@@ -5,7 +5,7 @@ use crate::support::data::doubles;
 use crate::support::special::Float;
 use layout_compiler::{Elem, ParamValue};
 use layout_cuda::{Error, bf16, f16};
-use layout_kernels::kernels::transforms::{fft, hadamard};
+use layout_kernels::kernels::transforms::{fft, hadamard, real_halves};
 use std::f64::consts::TAU;
 
 /// Matrices, and transforms of one: none, fewer than a block has, more.
@@ -19,6 +19,7 @@ pub fn cases() -> Vec<Case> {
     let of = |elem, run| Case::new(&hadamard::DEFINITION, ROWS.to_vec(), run).of(elem);
     vec![
         Case::new(&fft::DEFINITION, FOURIER.to_vec(), sums),
+        Case::new(&real_halves::DEFINITION, vec![[0, 4, 0], [1, 1, 0], [3, 2, 0], [2, 256, 0], [5, 127, 0]], of_reals),
         of(Elem::F32, signs::<f32>),
         of(Elem::Bf16, signs::<bf16>),
         of(Elem::F16, signs::<f16>),
@@ -54,6 +55,31 @@ fn sums(run: &Run<'_>) -> Result<Outcome, Error> {
     }
     let found = out.read()?.into_iter().map(|part| 16.0 + f64::from(part) / room).collect::<Vec<_>>();
     Ok(Outcome::within(1e-6, found, wanted))
+}
+
+/// Each element from its own sum: E - i w O, or E + i w O with w's conjugate, where the imaginary parts of the ends do not count.
+fn of_reals(run: &Run<'_>) -> Result<Outcome, Error> {
+    let ([m, h, _], inverse) = (run.size, run.set.get("INVERSE") == Some(ParamValue::Bool(true)));
+    let (from, to) = if inverse { (h + 1, h) } else { (h, h + 1) };
+    let x = doubles(m * from * 2, 1);
+    let floats: Vec<f32> = x.iter().map(|x| *x as f32).collect();
+    let (on_x, mut out) = (run.tensor(&floats, [m, from, 2])?, run.output::<f32, 3>([m, to, 2])?);
+    real_halves::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+    let wanted = (0..m * to).flat_map(|at| {
+        let (row, k) = (at / to, at % to);
+        let number = |k: usize| {
+            let (k, is_real) = if inverse { (k, k % h == 0) } else { (k % h, false) };
+            let at = 2 * (row * from + k);
+            [x[at], if is_real { 0.0 } else { x[at + 1] }]
+        };
+        let ([a, b], [c, d]) = (number(k), number(h - k));
+        let (sin, cos) = (TAU * k as f64 / (2 * h) as f64).sin_cos();
+        let (re, im) = if inverse { (-sin, cos) } else { (-sin, -cos) };
+        let (o, p) = (a - c, b + d);
+        [a + c + re * o - im * p, b - d + re * p + im * o].map(|part| 16.0 + part)
+    });
+    let found = out.read()?.into_iter().map(|part| 16.0 + f64::from(part)).collect::<Vec<_>>();
+    Ok(Outcome::within(1e-6, found, wanted.collect::<Vec<_>>()))
 }
 
 fn signs<T: Float>(run: &Run<'_>) -> Result<Outcome, Error> {

@@ -6,7 +6,7 @@ use super::{Covered, Entry};
 use layout_cuda::{Elem, Error, bf16, f16};
 use layout_kernels::Real;
 use layout_kernels::kernels::transforms as kernels;
-use layout_kernels::transforms::{Fft, Workspace, hadamard};
+use layout_kernels::transforms::{Fft, RealWorkspace, Workspace, hadamard, irfft, rfft};
 use layout_tests::support::special::{Float, Rows};
 use std::f64::consts::TAU;
 
@@ -14,6 +14,7 @@ pub fn entries() -> Vec<Entry> {
     let of = |elem| Covered::of(&kernels::hadamard::DEFINITION, elem);
     vec![
         Entry::new(&[Covered::plain(&kernels::fft::DEFINITION)], transformed),
+        Entry::new(&[Covered::plain(&kernels::real_halves::DEFINITION)], of_reals),
         Entry::new(&[Elem::F32, Elem::Bf16, Elem::F16].map(of), |bench| {
             signs::<f32>(bench)?;
             signs::<bf16>(bench)?;
@@ -48,6 +49,32 @@ fn transformed(bench: &Bench<'_>) -> Result<(), Error> {
                 Want::of((0..n).map(term).sum(), 2.0 * size, 8.0 * size * 2f64.powi(-24) + 1e-43)
             });
             bench.check(&name, found, wanted, |_| Rows::<f32>::name(i));
+        }
+    }
+    Ok(())
+}
+
+/// There and back, where large finite numbers leave float32 on the way.
+fn of_reals(bench: &Bench<'_>) -> Result<(), Error> {
+    let n = 64;
+    let (x, stream, mut workspace) = (bench.rows::<f32>(n), bench.stream(), RealWorkspace::default());
+    let on_x = bench.tensor(&x.values, [x.m, n])?;
+    let (mut out, mut back) =
+        (bench.output::<f32, 3>([x.m, n / 2 + 1, 2])?, bench.output::<f32, 2>([x.m, n])?);
+    rfft(&stream, 1.0 / 64.0, &on_x.view()?, &mut out.view_mut()?, &mut workspace)?;
+    irfft(&stream, 1.0, &out.view()?, &mut back.view_mut()?, &mut workspace)?;
+    let (found, back) = (out.read()?, back.read()?);
+    for i in 0..x.m {
+        let (row, back) = (x.row(i), &back[i * n..][..n]);
+        let (size, name) = (row.iter().map(|x| x.abs()).sum::<f64>(), || Rows::<f32>::name(i));
+        let is_finite = |pair: &[f32]| pair.iter().all(|part| part.is_finite());
+        let of_row = &found[i * (n + 2)..][..n + 2];
+        bench.check_that(size.is_finite() || !of_row.chunks(2).any(is_finite), || {
+            format!("rfft, {}: finite", name())
+        });
+        if size.is_finite() {
+            let wanted = row.iter().map(|x| Want::of(*x, 64.0 * size, 16.0 * size * 2f64.powi(-24) + 1e-42));
+            bench.check("irfft", back, wanted, |_| name());
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Transforms along one mode whose extent is a power of two: Fourier's, of complex numbers, and Hadamard's.
+//! Transforms along one mode whose extent is a power of two: Fourier's, of complex numbers and of real rows, and Hadamard's.
 //!
 //! Law: tensors have no gaps; sums are float32. A complex number is two elements, its real and its imaginary part, in the last mode. Nothing
 //! has run where the arguments do not fit.
@@ -113,6 +113,93 @@ impl Fft {
         };
         pass(second, &between.view(), &mut out)
     }
+}
+
+/// What [`rfft`] and [`irfft`] have between their launches; kept from call to call.
+#[derive(Debug, Default)]
+pub struct RealWorkspace {
+    halves: Option<Tensor<f32, 1>>,
+    of_halves: Workspace,
+}
+
+/// `out[i, k]`: `scale` times the sum over j of `x[i, j] e^(-2πi j k / N)`, for k up to N / 2; the others are their conjugates. A transform of
+/// N / 2 complex numbers and a pass. The error is that of [`Fft::run`]. Asynchronous.
+///
+/// # Errors
+/// Rows whose length is no power of two from 2 to 2²⁵, extents that disagree, gaps, 2³⁰ complex numbers or more, a device without memory for
+/// the workspace, and those of a launch.
+///
+/// ```
+/// use layout_kernels::transforms::{RealWorkspace, rfft};
+///
+/// let device = layout_cuda::Device::simulator();
+/// let (x, mut out) = (device.upload(&[1.0f32, 2.0, 3.0, 5.0], [1, 4])?, device.zeros([1, 3, 2])?);
+/// rfft(&device.stream(), 1.0, &x, &mut out, &mut RealWorkspace::default())?;
+/// assert_eq!(out.download()?, [11.0, 0.0, -2.0, 3.0, -3.0, 0.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn rfft(
+    stream: &Stream,
+    scale: f32,
+    x: &impl TensorArg<f32, 2>,
+    out: &mut impl TensorArgMut<f32, 3>,
+    workspace: &mut RealWorkspace,
+) -> Result<(), Error> {
+    let (x, mut out) = (x.view(), out.view_mut());
+    let [m, n] = x.shape();
+    power("rfft", 1, n, [2, 2 * LONG])?;
+    let (h, x) = (n / 2, compact("rfft", "x", &x, [m, n])?);
+    let mut out = compact_mut("rfft", "out", &mut out, [m, h + 1, 2])?;
+    let mut halves = kept(stream, m * n, &mut workspace.halves)?;
+    let mut halves = halves.part_mut(0, [m, h, 2], [n, 2, 1])?;
+    let fft = Fft { scale: 0.5 * scale, ..Fft::default() };
+    fft.run(stream, &x.part(0, [m, h, 2], [n, 2, 1])?, &mut halves, &mut workspace.of_halves)?;
+    let mut out = out.part_mut(0, [m, h + 1, 2], [n + 2, 2, 1])?;
+    kernels::real_halves::launch(stream, &halves.view(), &mut out)
+}
+
+/// `out[i, j]`: `scale` times the sum over all k of `x[i, k] e^(2πi j k / N)`, where `x` has those up to N / 2 and the others are their
+/// conjugates; the imaginary parts of the first and the last number do not count. A `scale` of 1 / N makes it the inverse of [`rfft`].
+/// Asynchronous.
+///
+/// # Errors
+/// As [`rfft`], of rows of `out`.
+///
+/// ```
+/// use layout_kernels::transforms::{RealWorkspace, irfft};
+///
+/// let device = layout_cuda::Device::simulator();
+/// let x = device.upload(&[11.0f32, 0.0, -2.0, 3.0, -3.0, 0.0], [1, 3, 2])?;
+/// let mut out = device.zeros([1, 4])?;
+/// irfft(&device.stream(), 0.25, &x, &mut out, &mut RealWorkspace::default())?;
+/// assert_eq!(out.download()?, [1.0, 2.0, 3.0, 5.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn irfft(
+    stream: &Stream,
+    scale: f32,
+    x: &impl TensorArg<f32, 3>,
+    out: &mut impl TensorArgMut<f32, 2>,
+    workspace: &mut RealWorkspace,
+) -> Result<(), Error> {
+    let (x, mut out) = (x.view(), out.view_mut());
+    let [m, n] = out.shape();
+    let nearest = n.clamp(2, 2 * LONG).next_power_of_two();
+    same("irfft", "out", 1, n, ("the nearest length of a transform", "out"), nearest)?;
+    let (h, x) = (n / 2, compact("irfft", "x", &x, [m, n / 2 + 1, 2])?);
+    let mut out = compact_mut("irfft", "out", &mut out, [m, n])?;
+    let mut halves = kept(stream, m * n, &mut workspace.halves)?;
+    let mut halves = halves.part_mut(0, [m, h, 2], [n, 2, 1])?;
+    let set = ParamSet::default().with("INVERSE", ParamValue::Bool(true));
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    kernels::real_halves::launch_with(
+        config,
+        stream,
+        &x.part(0, [m, h + 1, 2], [n + 2, 2, 1])?,
+        &mut halves,
+    )?;
+    let fft = Fft { inverse: true, scale, ..Fft::default() };
+    fft.run(stream, &halves.view(), &mut out.part_mut(0, [m, h, 2], [n, 2, 1])?, &mut workspace.of_halves)
 }
 
 /// The sets of the longest transforms.

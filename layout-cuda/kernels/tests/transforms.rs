@@ -4,7 +4,7 @@
 
 use layout_cuda::{Device, Error, bf16};
 use layout_kernels::Real;
-use layout_kernels::transforms::{Fft, Workspace, hadamard};
+use layout_kernels::transforms::{Fft, RealWorkspace, Workspace, hadamard, irfft, rfft};
 use std::f64::consts::TAU;
 
 /// Numbers of both signs, of a few bits.
@@ -74,6 +74,57 @@ fn fourier_transforms_there_and_back() -> Result<(), Error> {
     ] {
         fft(shape)?;
     }
+    Ok(())
+}
+
+fn of_reals(m: usize, n: usize) -> Result<(), Error> {
+    let (device, h) = (Device::simulator(), n / 2);
+    let x: Vec<f32> = (0..m * n).map(|at| value(at) as f32).collect();
+    let (on_x, stream, mut workspace) =
+        (device.upload(&x, [m, n])?, device.stream(), RealWorkspace::default());
+    let mut out = device.zeros::<f32, 3>([m, h + 1, 2])?;
+    out.poison()?;
+    rfft(&stream, 0.5, &on_x, &mut out, &mut workspace)?;
+    let found = out.download()?;
+    let room = 1e-6 * (n as f64).sqrt() * (1.0 + (n as f64).log2());
+    let near = |found: f32, wanted: f64, at: usize| {
+        assert!((f64::from(found) - wanted).abs() <= room, "{m} x {n}: {found} at {at}, not {wanted}");
+    };
+    for at in (0..m * (h + 1)).step_by((m * (h + 1) / 101).max(1)) {
+        let (i, k) = (at / (h + 1), at % (h + 1));
+        let wanted = sum(n, k, -1.0, |j| [value(i * n + j), 0.0]);
+        (0..2).for_each(|part| near(found[2 * at + part], 0.5 * wanted[part], at));
+    }
+    // The last ones of each row, whatever was left out; imaginary parts that do not count.
+    let mut changed = found.clone();
+    for i in 0..m {
+        (changed[i * (n + 2) + 1], changed[(i + 1) * (n + 2) - 1]) = (7.0, f32::NAN);
+    }
+    let mut back = device.zeros::<f32, 2>([m, n])?;
+    back.poison()?;
+    irfft(&stream, 2.0 / n as f32, &device.upload(&changed, [m, h + 1, 2])?, &mut back, &mut workspace)?;
+    for (at, (back, x)) in back.download()?.iter().zip(&x).enumerate() {
+        assert!((back - x).abs() < 4e-6, "{m} x {n}: {back} at {at}, not {x}");
+    }
+    Ok(())
+}
+
+#[test]
+fn transforms_of_real_rows() -> Result<(), Error> {
+    for bits in 1..=13 {
+        of_reals(if bits < 9 { 5 } else { 1 }, 1 << bits)?;
+    }
+    of_reals(0, 8)?;
+    let device = Device::simulator();
+    let (x, mut out) = (device.zeros::<f32, 2>([3, 12])?, device.zeros::<f32, 3>([3, 7, 2])?);
+    let refused = rfft(&device.stream(), 1.0, &x, &mut out, &mut RealWorkspace::default());
+    assert!(refused.is_err_and(|error| error.to_string().contains("`x` has extent 12 in mode 1")));
+    let (x, mut out) = (device.zeros::<f32, 2>([3, 8])?, device.zeros::<f32, 3>([3, 4, 2])?);
+    let refused = rfft(&device.stream(), 1.0, &x, &mut out, &mut RealWorkspace::default());
+    assert!(refused.is_err_and(|error| error.to_string().contains("`out` has extent 4 in mode 1")));
+    let (x, mut out) = (device.zeros::<f32, 3>([3, 5, 2])?, device.zeros::<f32, 2>([3, 9])?);
+    let refused = irfft(&device.stream(), 1.0, &x, &mut out, &mut RealWorkspace::default());
+    assert!(refused.is_err_and(|error| error.to_string().contains("`out` has extent 9 in mode 1")));
     Ok(())
 }
 

@@ -1,9 +1,10 @@
-//! Transforms of rows whose length is a power of two: Fourier's, of complex numbers, and Hadamard's.
+//! Transforms of rows whose length is a power of two: Fourier's, of complex numbers and of real ones, and Hadamard's.
 //!
 //! ```text
 //! thread:  eight elements at equal distances: their transform in registers, by radix 8; the first stage takes what is left, 2 or 4
 //! stage:   each result to its place in shared memory (Stockham's order: no reversal of bits at the end), one twiddle factor an element
 //! long:    rows of A B elements as matrices: columns, factors, rows; a block has C neighbouring columns
+//! real:    two numbers are one complex number; a pass makes elements k and N / 2 - k of one transform from those of the other
 //! ```
 //!
 //! Law: sums are float32; twiddle factors are powers of one sine and cosine of an angle below a quarter of π. What overflows float32 is not
@@ -13,11 +14,11 @@
 
 use layout_cuda::{Definition, tiled_kernels};
 
-pub use transforms::{fft, hadamard};
+pub use transforms::{fft, hadamard, real_halves};
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 2] {
-    [&fft::DEFINITION, &hadamard::DEFINITION]
+pub fn definitions() -> [&'static Definition; 3] {
+    [&fft::DEFINITION, &hadamard::DEFINITION, &real_halves::DEFINITION]
 }
 
 #[tiled_kernels]
@@ -213,6 +214,39 @@ mod transforms {
                 pair[[0, 0, if INVERSE { 1 } else { 0 }]] = v[m].0 * scale;
                 pair[[0, 0, if INVERSE { 0 } else { 1 }]] = v[m].1 * scale;
                 out.tile([1, 1, 2], [a, at, 0]).vectorize([1, 1, 2]).copy_from(&pair.vectorize([1, 1, 2]));
+            }
+        }
+    }
+
+    /// `out[i]`: the first H + 1 elements of the transform of 2 H real numbers, of `x[i]`, half the transform of these as H complex numbers.
+    /// With `INVERSE` `out` is twice the latter, of `x`.
+    #[tiled_kernel(
+        INVERSE = [false, true], block = [256], grid = [(M * (A / 2 + 1)).div_ceil(256)],
+        require(A <= B + 1, B <= A + 1, M * A < 2147483648), deny(narrowed),
+    )]
+    pub fn real_halves<const M: usize, const A: usize, const B: usize>(
+        x: &LayoutTensor<f32, RowMajor<M, A, 2>>,
+        out: &mut LayoutTensor<f32, RowMajor<M, B, 2>>,
+    ) {
+        let (at, h) = ((block_idx.x * 256 + thread_idx.x) as u32, if INVERSE { B } else { A });
+        let row = (at / (A as u32 / 2 + 1)) as usize;
+        let k = (at % (A as u32 / 2 + 1)) as usize;
+        if row < M && k <= h / 2 {
+            let other = if INVERSE || k > 0 { h - k } else { 0 };
+            let a = x.tile([1, 1, 2], [row, k, 0]).vectorize([1, 1, 2]).to_local();
+            let b = x.tile([1, 1, 2], [row, other, 0]).vectorize([1, 1, 2]).to_local();
+            let is_real = INVERSE && k == 0;
+            let (a_im, b_im) = (select(is_real, 0.0, a[[0, 0, 1]]), select(is_real, 0.0, b[[0, 0, 1]]));
+            let even = (a[[0, 0, 0]] + b[[0, 0, 0]], a_im - b_im);
+            let (re, im) = root(k as f32 / (2 * h) as f32);
+            let odd = times((im, if INVERSE { re } else { -re }), (a[[0, 0, 0]] - b[[0, 0, 0]], a_im + b_im));
+            let mut pair = local::<f32>(row_major([1, 1, 2]));
+            pair[[0, 0, 0]] = even.0 + odd.0;
+            pair[[0, 0, 1]] = even.1 + odd.1;
+            out.tile([1, 1, 2], [row, k, 0]).vectorize([1, 1, 2]).copy_from(&pair.vectorize([1, 1, 2]));
+            if !INVERSE || k > 0 {
+                out[[row, h - k, 0]] = even.0 - odd.0;
+                out[[row, h - k, 1]] = odd.1 - even.1;
             }
         }
     }
