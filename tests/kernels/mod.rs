@@ -2,6 +2,7 @@
 //!
 //! Law: `cases()` and `tested()` name every kernel of this folder and of the examples; `definitions()` has each once.
 
+mod absmax;
 mod adding;
 mod attention;
 mod bits;
@@ -87,6 +88,7 @@ pub fn cases() -> Vec<Case> {
         sharing::cases(),
         pooling::cases(),
         sorting::cases(),
+        absmax::cases(),
         adding::cases(),
         together::cases(),
         puzzles::cases(),

@@ -6,6 +6,7 @@
 //!
 //! The test binary alone is enough for another machine: `root special --nocapture`.
 
+mod absmax;
 mod attention;
 mod bench;
 mod block_scale;
@@ -109,6 +110,7 @@ static WITHOUT_INPUT: [&Definition; 2] = [&memory::noise::DEFINITION, &random::r
 
 fn entries() -> Vec<Entry> {
     [
+        absmax::entries(),
         attention::entries(),
         block_scale::entries(),
         breadth::entries(),

@@ -3,6 +3,8 @@
 //!
 //! Law: nothing has run where the arguments do not fit.
 
+#[cfg(feature = "block-scale")]
+pub mod absmax;
 #[cfg(feature = "attention")]
 pub mod attention;
 #[cfg(feature = "attention")]

@@ -10,6 +10,8 @@ mod ring;
 #[macro_use]
 mod scores;
 
+#[cfg(feature = "block-scale")]
+pub mod absmax;
 #[cfg(feature = "attention")]
 pub mod attention;
 #[cfg(feature = "attention")]
@@ -153,6 +155,8 @@ pub fn definitions() -> Vec<&'static Definition> {
         &of_products(),
         #[cfg(feature = "attention")]
         &of_attention(),
+        #[cfg(feature = "block-scale")]
+        &absmax::definitions(),
         #[cfg(feature = "block-scale")]
         &block_scale::definitions(),
         #[cfg(feature = "convolution")]
