@@ -4,7 +4,7 @@ use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{floats, noise};
 use layout_compiler::ParamValue;
 use layout_cuda::Error;
-use layout_kernels::kernels::linear::{cholesky, lu, triangular};
+use layout_kernels::kernels::linear::{cholesky, lu, qr, triangular};
 
 /// Matrices, rows, right sides: none, fewer and more of each than a block has.
 const SIZES: [[usize; 3]; 7] =
@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         (&lu::DEFINITION, factors as fn(&Run<'_>) -> _),
         (&cholesky::DEFINITION, roots),
         (&triangular::DEFINITION, solved),
+        (&qr::DEFINITION, reflected),
     ];
     let of = |n, (definition, run)| Case::new(definition, SIZES.to_vec(), run).with("N", ParamValue::Int(n));
     each.into_iter().flat_map(|one| [of(8, one), large(of(64, one))]).collect()
@@ -84,6 +85,25 @@ fn roots(run: &Run<'_>) -> Result<Outcome, Error> {
     (0..len).filter(|at| above(*at)).for_each(|at| found[at] = f64::from(out[at]));
     let wanted = (0..len).map(|at| if above(at) { 0.0 } else { 2.0 * k as f64 + f64::from(a[at]) });
     Ok(Outcome::within(2e-5, found, wanted.collect::<Vec<_>>()))
+}
+
+fn reflected(run: &Run<'_>) -> Result<Outcome, Error> {
+    let [m, k, _] = run.size;
+    let (a, len) = (any(m * k * k, 5), m * k * k);
+    let (on_a, mut q, mut r) =
+        (run.tensor(&a, [m, k, k])?, run.output::<f32, 3>([m, k, k])?, run.output::<f32, 3>([m, k, k])?);
+    qr::launch_with(run.config(), &run.stream(), &on_a.view()?, &mut q.view_mut()?, &mut r.view_mut()?)?;
+    let (q, r) = (q.read()?, r.read()?);
+    let of = |at: usize| at / (k * k) * k;
+    let column = |all: &[f32], row: usize, column: usize| f64::from(all[row * k + column]);
+    let (left, right) = (|at, j| f64::from(q[at / k * k + j]), |at, j| column(&r, of(at) + j, at % k));
+    let product = Outcome::within(1e-5, products(k, len, left, right), a.iter().map(|a| 2.0 * k as f64 + f64::from(*a)));
+    let (left, right) = (|at, j| column(&q, of(at) + j, at / k % k), |at, j| column(&q, of(at) + j, at % k));
+    let ones = (0..len).map(|at| 2.0 * k as f64 + f64::from(u8::from(at / k % k == at % k)));
+    let square = Outcome::within(1e-5, products(k, len, left, right), ones);
+    let below: Vec<f32> = (0..len).filter(|at| at / k % k > at % k).map(|at| r[at]).collect();
+    let zeros = vec![0.0f32; below.len()];
+    Ok(product.and(square).and(Outcome::exact(below, zeros)))
 }
 
 fn solved(run: &Run<'_>) -> Result<Outcome, Error> {

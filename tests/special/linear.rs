@@ -5,7 +5,7 @@ use super::bench::Bench;
 use super::{Covered, Entry};
 use layout_cuda::{Elem, Error};
 use layout_kernels::kernels::linear as kernels;
-use layout_kernels::linear::{Triangle, cholesky, lu, solve_triangular};
+use layout_kernels::linear::{Triangle, cholesky, lu, qr, solve_triangular};
 use layout_tests::support::special::Rows;
 
 pub fn entries() -> Vec<Entry> {
@@ -32,6 +32,23 @@ fn run(bench: &Bench<'_>) -> Result<(), Error> {
         let same = found[..n].iter().zip(row).all(|(a, b)| a.to_bits() == b.to_bits());
         let is_so = same && places[i * n] == 0;
         bench.check_that(is_so, || format!("lu, {}: {found:?} of {row:?}", Rows::<f32>::name(i)));
+    }
+    let (mut q, mut r) = (bench.output::<f32, 3>(shape)?, bench.output::<f32, 3>(shape)?);
+    qr(&stream, &bench.tensor(&of_rows, shape)?.view()?, &mut q.view_mut()?, &mut r.view_mut()?)?;
+    let found = r.read()?;
+    for i in 0..x.m {
+        let (row, found) = (x.row(i), &found[i * n * n..][..n]);
+        // The first row is turned round, or as it is; a column that is no number leaves none, large numbers may overflow.
+        let is_near = |(x, found): (&f64, &f32)| {
+            let found = f64::from(*found).abs();
+            found == x.abs() || (found / x.abs() - 1.0).abs() < 4e-6
+        };
+        let is_large = row.iter().any(|x| x.abs() > f64::from(f32::MAX) / 8.0);
+        let is_so = row.iter().zip(found).all(|(x, found)| {
+            let is_number = row[0].is_finite() && x.is_finite();
+            if is_number { is_near((x, found)) || is_large } else { !found.is_finite() }
+        });
+        bench.check_that(is_so, || format!("qr, {}: {found:?} of {row:?}", Rows::<f32>::name(i)));
     }
     let mut roots = bench.output::<f32, 3>(shape)?;
     cholesky(&stream, &bench.tensor(&of_columns, shape)?.view()?, &mut roots.view_mut()?)?;

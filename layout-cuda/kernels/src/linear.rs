@@ -1,4 +1,4 @@
-//! Small matrices by the thousand: factors by LU and Cholesky, triangular systems, systems of equations; of up to 64 rows, `f32` and `f64`.
+//! Small matrices by the thousand: factors by LU, Cholesky and QR, triangular systems, systems of equations; of up to 64 rows, `f32` and `f64`.
 //!
 //! Law: a batch is the first mode; sums are in the type of the elements. Nothing has run where the arguments do not fit.
 
@@ -45,7 +45,8 @@ pub fn picked() -> Vec<(&'static Definition, ParamSet)> {
     let of = |set: ParamSet| {
         let wide = set.clone().with("WIDE", ParamValue::Int(64));
         let triangular = (&kernels::triangular::DEFINITION, wide);
-        [(&kernels::lu::DEFINITION, set.clone()), (&kernels::cholesky::DEFINITION, set), triangular]
+        let qr = (&kernels::qr::DEFINITION, set.clone());
+        [(&kernels::lu::DEFINITION, set.clone()), (&kernels::cholesky::DEFINITION, set), triangular, qr]
     };
     sets.into_iter().flat_map(of).collect()
 }
@@ -101,6 +102,36 @@ pub fn cholesky<T: Scalar>(
     let set = set(&[("N", rows("cholesky", a.shape())?)]);
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     kernels::cholesky::launch_with(config, stream, &a, out)
+}
+
+/// `q[m]` and `r[m]` with `a[m] = q[m] r[m]` by Householder's reflections: Q is orthogonal, R is 0 below its diagonal, whose numbers may have
+/// either sign. Strides of `a` may be any. Asynchronous.
+///
+/// Q R is within some units in the last place of `a`, relative to its columns, and Q as near to an orthogonal matrix. A singular matrix has a 0, or
+/// nearly, on the diagonal of R; a NaN or an infinity gives NaN from its column on.
+///
+/// # Errors
+/// More than 64 rows, matrices that are not square, extents that disagree, gaps in `q` or `r`, and those of a launch.
+///
+/// ```
+/// let device = layout_cuda::Device::simulator();
+/// let a = device.upload(&[0.0f32, 2.0, 4.0, 3.0], [1, 2, 2])?;
+/// let (mut q, mut r) = (device.zeros([1, 2, 2])?, device.zeros([1, 2, 2])?);
+/// layout_kernels::linear::qr(&device.stream(), &a, &mut q, &mut r)?;
+/// assert_eq!(q.download()?, [0.0, 1.0, -1.0, 0.0]);
+/// assert_eq!(r.download()?, [-4.0, -3.0, 0.0, 2.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn qr<T: Scalar>(
+    stream: &Stream,
+    a: &impl TensorArg<T, 3>,
+    q: &mut impl TensorArgMut<T, 3>,
+    r: &mut impl TensorArgMut<T, 3>,
+) -> Result<(), Error> {
+    let a = a.view();
+    let set = set(&[("N", rows("qr", a.shape())?)]);
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    kernels::qr::launch_with(config, stream, &a, q, r)
 }
 
 /// `x[m]` with `a[m] x[m] = b[m]`, of `a` one triangle; a view with its last strides exchanged is the transpose. Asynchronous.

@@ -3,7 +3,7 @@
 //! Law: every number of rows up to a kernel's, and each triangle.
 
 use layout_cuda::{Device, Error};
-use layout_kernels::linear::{Scalar, Triangle, Workspace, cholesky, lu, lu_solve, solve_triangular};
+use layout_kernels::linear::{Scalar, Triangle, Workspace, cholesky, lu, lu_solve, qr, solve_triangular};
 
 /// Numbers between -1 and 1.
 fn value(at: usize) -> f64 {
@@ -92,6 +92,66 @@ fn products_of_factors() -> Result<(), Error> {
     for (m, n) in [(3, 5), (1, 33)] {
         factored(m, n, 1.2e-16, |x| x)?;
     }
+    Ok(())
+}
+
+/// Q R is the matrix, Q orthogonal, for numbers of every size.
+fn reflected<T: Scalar + Into<f64>>(
+    m: usize,
+    n: usize,
+    [unit, size]: [f64; 2],
+    to: fn(f64) -> T,
+) -> Result<(), Error> {
+    let (device, len, name) = (Device::simulator(), m * n * n, format!("qr of {m} of {n}, {size}"));
+    let room = 20.0 * n as f64 * unit;
+    let wide = |all: Vec<T>| -> Vec<f64> { all.into_iter().map(Into::into).collect() };
+    // A column of zeros, and one that is another one.
+    let number = |at: usize| match at % n {
+        3 => 0.0,
+        5 => value(at - 1) * size,
+        _ => value(at) * size,
+    };
+    let a: Vec<T> = (0..len).map(|at| to(number(at))).collect();
+    let turned = device.upload(&a, [m, n, n])?;
+    let (mut q, mut r) = (device.zeros::<T, 3>([m, n, n])?, device.zeros::<T, 3>([m, n, n])?);
+    q.poison()?;
+    r.poison()?;
+    qr(&device.stream(), &turned, &mut q, &mut r)?;
+    let (a, q, r) = (wide(a), wide(q.download()?), wide(r.download()?));
+    for at in 0..len {
+        let (of, i, j) = (at / (n * n) * n, at / n % n, at % n);
+        let sum = product(n, |k| q[(of + i) * n + k], |k| r[(of + k) * n + j]);
+        near(sum / size, a[at] / size, room, &name);
+        let sum = product(n, |k| q[(of + k) * n + i], |k| q[(of + k) * n + j]);
+        near(sum, f64::from(u8::from(i == j)), room, &name);
+        assert!(j >= i || r[at] == 0.0, "{name}: {} below the diagonal", r[at]);
+    }
+    Ok(())
+}
+
+#[test]
+fn reflections() -> Result<(), Error> {
+    for (m, n) in
+        [(1, 1), (9, 2), (3, 7), (17, 8), (3, 9), (4, 31), (2, 32), (1, 33), (2, 63), (1, 64), (0, 5), (3, 0)]
+    {
+        reflected(m, n, [6e-8, 1.0], |x| x as f32)?;
+    }
+    for size in [1e-30, 1e36] {
+        reflected(2, 12, [6e-8, size], |x| x as f32)?;
+    }
+    for (m, n) in [(3, 5), (1, 33)] {
+        reflected(m, n, [1.2e-16, 1e-200], |x| x)?;
+    }
+    let device = Device::simulator();
+    let a = [f32::NAN, 1.0, 0.0, 1.0, f32::INFINITY, 0.0, 1.0, 1.0, f32::from_bits(1), 0.0, 0.0, 2.0];
+    let (mut q, mut r) = (device.zeros([3, 2, 2])?, device.zeros([3, 2, 2])?);
+    qr(&device.stream(), &device.upload(&a, [3, 2, 2])?, &mut q, &mut r)?;
+    let found = r.download()?;
+    assert!(found[0].is_nan() && found[4].is_nan());
+    assert_eq!(found[8..], [f32::from_bits(1), 0.0, 0.0, -2.0]);
+    let wide = device.zeros::<f32, 3>([1, 2, 3])?;
+    let refused = qr(&device.stream(), &wide, &mut device.zeros([1, 2, 3])?, &mut device.zeros([1, 2, 3])?);
+    assert!(refused.is_err_and(|error| error.to_string().contains("`a` has extent 3 in mode 2")));
     Ok(())
 }
 

@@ -1,22 +1,27 @@
-//! Small matrices by the thousand: LU with pivots, Cholesky, triangular systems.
+//! Small matrices by the thousand: LU with pivots, Cholesky, QR, triangular systems.
 //!
 //! ```text
 //! thread:  a row of the matrix in registers, or a column of right sides; its first element belongs to the step's column
 //! step:    the pivot's row or column is broadcast by shared memory; each row loses a multiple of it and moves on by one element
 //! ```
 //!
+//! QR has a column a thread, of the matrix and of the identity: a step reflects each column along the step's own, which shared memory
+//! broadcasts, over its largest size, so that no square leaves the type.
+//!
 //! A matrix of K rows is in the corner of one of N, which has ones on the rest of its diagonal.
 //!
 //! Law: sums are in the type of the elements, in the order of the steps; a system divides by way of one over its diagonal. A pivot of 0 has factors of 0 below it; a matrix that is not positive
-//! definite gives NaN from the column on where that shows.
+//! definite gives NaN from the column on where that shows. QR leaves a column without a normal number on and below the diagonal as it is.
+//!
+//! Source of QR: Golub, Van Loan, "Matrix Computations", 4th edition, section 5.2.
 
 use layout_cuda::{Definition, tiled_kernels};
 
-pub use linear::{cholesky, lu, triangular};
+pub use linear::{cholesky, lu, qr, triangular};
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 3] {
-    [&lu::DEFINITION, &cholesky::DEFINITION, &triangular::DEFINITION]
+pub fn definitions() -> [&'static Definition; 4] {
+    [&lu::DEFINITION, &cholesky::DEFINITION, &triangular::DEFINITION, &qr::DEFINITION]
 }
 
 #[tiled_kernels]
@@ -224,6 +229,91 @@ mod linear {
                 x[[matrix, if UPPER { K - 1 - k } else { k }, column]] = own;
             }
             subtract(&mut v, below.tile([1, 1, N], [c, k, 0]), own);
+        }
+    }
+
+    // The largest size of the column's numbers; with `inverse` one over that, the sum of their squares and their sum times those of `v`.
+    fn of_column(column: impl Tensor<Elem = T>, v: &[T; N], inverse: T, is_largest: bool) -> (T, T) {
+        const V: usize = 16 / size_of::<T>();
+        let (mut first, mut second) = (0 as T, 0 as T);
+        for vector in unroll(0..N / V) {
+            let part = column.tile([1, 1, V], [0, 0, vector]).vectorize([1, 1, V]).to_local();
+            for i in unroll(0..V) {
+                if is_largest {
+                    first = first.max(part[[0, 0, i]].abs());
+                } else {
+                    let x = part[[0, 0, i]] * inverse;
+                    first += x * x;
+                    second += x * v[vector * V + i];
+                }
+            }
+        }
+        (first, second)
+    }
+
+    /// `q[m]` and `r[m]`, whose product is `a[m]`: orthogonal, and 0 below the diagonal.
+    #[tiled_kernel(
+        T = [f32], N = [8, 64], C = 64 / N,
+        block = [2 * C * N], grid = [M.div_ceil(C)], require(K <= N), deny(narrowed),
+    )]
+    pub fn qr<T, const M: usize, const K: usize>(
+        a: &LayoutTensor<T, Strided<M, K, K>>,
+        q: &mut LayoutTensor<T, RowMajor<M, K, K>>,
+        r: &mut LayoutTensor<T, RowMajor<M, K, K>>,
+    ) {
+        const V: usize = 16 / size_of::<T>();
+        let (own, is_unit, c) = (thread_idx.x % N, thread_idx.x / N % 2 == 1, thread_idx.x / (2 * N));
+        let matrix = block_idx.x * C + c;
+        let mut rows = shared::<T>(row_major([C, N, N + 1]));
+        // The step's column from the diagonal on, then zeros; one for every other step.
+        let mut column = shared::<T>(row_major([2, C, N]));
+        let mut v = [0 as T; N];
+        for i in unroll(0..N) {
+            v[i] = select(i == own, 1 as T, 0 as T);
+            if matrix < M && i < K && own < K && !is_unit {
+                v[i] = a[[matrix, i, own]];
+            }
+        }
+        for k in 0..K {
+            if own == k && !is_unit {
+                for vector in unroll(0..N / V) {
+                    let mut part = local::<T>(row_major([1, 1, V]));
+                    for i in unroll(0..V) {
+                        part[[0, 0, i]] = v[vector * V + i];
+                    }
+                    let to = column.tile([1, 1, V], [k % 2, c, vector]);
+                    to.vectorize([1, 1, V]).copy_from(&part.vectorize([1, 1, V]));
+                }
+            }
+            barrier();
+            let of = column.tile([1, 1, N], [k % 2, c, 0]);
+            let (largest, _) = of_column(of, &v, 0 as T, true);
+            let is_none = largest < T::MIN_POSITIVE;
+            let inverse = select(is_none, 0 as T, 1 as T / largest);
+            // Large columns are read anew: held from one sum to the next they would not fit the registers.
+            if N * size_of::<T>() > 256 {
+                sync_warp();
+            }
+            let (squares, along) = of_column(of, &v, inverse, false);
+            let first = column[[k % 2, c, 0]] * inverse;
+            let root = select(first < 0 as T, squares.sqrt(), -squares.sqrt());
+            let factor = select(is_none, 0 as T, (along - root * v[0]) / (squares - root * first));
+            let done = v[0] - factor * (first - root);
+            if N * size_of::<T>() > 256 {
+                sync_warp();
+            }
+            if is_unit {
+                rows[[c, own, k]] = done;
+            } else if matrix < M && own < K {
+                r[[matrix, k, own]] = select(own < k, 0 as T, done);
+            }
+            subtract(&mut v, of, factor * inverse);
+        }
+        barrier();
+        for at in (thread_idx.x % (2 * N)..K * K).step_by(2 * N) {
+            if matrix < M {
+                q[[matrix, at / K, at % K]] = rows[[c, at / K, at % K]];
+            }
         }
     }
 }
