@@ -28,8 +28,8 @@ mod memory;
 mod movement;
 mod orders;
 mod pitch;
-mod puzzles;
 mod pooling;
+mod puzzles;
 mod quantized;
 mod reduce;
 mod scaled;
@@ -85,8 +85,8 @@ pub fn cases() -> Vec<Case> {
         scaled::cases(),
         selection::cases(),
         pitch::cases(),
-        sharing::cases(),
         pooling::cases(),
+        sharing::cases(),
         sorting::cases(),
         absmax::cases(),
         adding::cases(),

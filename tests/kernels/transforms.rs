@@ -68,7 +68,7 @@ fn of_reals(run: &Run<'_>) -> Result<Outcome, Error> {
     let wanted = (0..m * to).flat_map(|at| {
         let (row, k) = (at / to, at % to);
         let number = |k: usize| {
-            let (k, is_real) = if inverse { (k, k % h == 0) } else { (k % h, false) };
+            let (k, is_real) = if inverse { (k, k.is_multiple_of(h)) } else { (k % h, false) };
             let at = 2 * (row * from + k);
             [x[at], if is_real { 0.0 } else { x[at + 1] }]
         };

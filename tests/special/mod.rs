@@ -17,8 +17,8 @@ mod linear;
 mod lines;
 mod moves;
 mod norms;
-mod products;
 mod pooling;
+mod products;
 mod puzzles;
 mod quantized;
 mod reductions;
@@ -126,9 +126,9 @@ fn entries() -> Vec<Entry> {
         puzzles::entries(),
         windows::entries(),
         norms::entries(),
+        pooling::entries(),
         linear::entries(),
         lines::entries(),
-        pooling::entries(),
         moves::entries(),
     ]
     .into_iter()

@@ -34,10 +34,10 @@ pub mod movement;
 mod operations;
 #[cfg(feature = "orders")]
 pub mod orders;
-#[cfg(feature = "matmul")]
-pub mod product;
 #[cfg(feature = "convolution")]
 pub mod pooling;
+#[cfg(feature = "matmul")]
+pub mod product;
 #[cfg(feature = "quantized")]
 pub mod quantized;
 #[cfg(feature = "random")]

@@ -61,10 +61,10 @@ pub mod orders;
 mod padding;
 #[cfg(feature = "matmul")]
 mod pair;
-#[cfg(feature = "quantized")]
-pub mod quantized;
 #[cfg(feature = "convolution")]
 pub mod pooling;
+#[cfg(feature = "quantized")]
+pub mod quantized;
 #[cfg(feature = "random")]
 pub mod random;
 #[cfg(feature = "reductions")]
@@ -161,12 +161,12 @@ pub fn definitions() -> Vec<&'static Definition> {
         &block_scale::definitions(),
         #[cfg(feature = "convolution")]
         &convolution::definitions(),
+        #[cfg(feature = "convolution")]
+        &pooling::definitions(),
         #[cfg(feature = "elementwise")]
         &elementwise::definitions(),
         #[cfg(feature = "experts")]
         &experts::definitions(),
-        #[cfg(feature = "convolution")]
-        &pooling::definitions(),
         #[cfg(feature = "linear")]
         &linear::definitions(),
         #[cfg(feature = "memory")]
