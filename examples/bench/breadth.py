@@ -129,11 +129,22 @@ def orders():
     yield (1 << 27,), "i32", "order: argsort", lambda: x.argsort(stable=True), 2 * 4 * x.numel()
 
 
+def narrowed(x):
+    """Numbers of e4m3 and scales of groups, which are the second mode and the last one."""
+    scales = x.abs().amax((1, 3), keepdim=True).float() / 448
+    return (x.float() / scales).to(torch.float8_e4m3fn), scales
+
+
 def transforms():
     """Shapes, types, names, calls, and bytes of `bench -- transforms`."""
     for m, n in ((1 << 20, 64), (1 << 18, 256), (1 << 16, 1024), (1 << 14, 4096), (1 << 10, 1 << 16), (64, 1 << 20)):
         x = torch.rand(m, n, 2, device="cuda").mul(8).sub(4)
         yield (m, n), "f32", "transform: fft", lambda x=torch.view_as_complex(x): torch.fft.fft(x), 16 * m * n
+    for m, n in ((1 << 18, 512), (1 << 16, 2048), (1 << 7, 1 << 20)):
+        x = torch.rand(m, n, device="cuda").mul(8).sub(4)
+        of_x = torch.fft.rfft(x)
+        yield (m, n), "f32", "transform: rfft", lambda x=x: torch.fft.rfft(x), 8 * m * n
+        yield (m, n), "f32", "transform: irfft", lambda of_x=of_x: torch.fft.irfft(of_x), 8 * m * n
     n, k = 1 << 20, 1 << 24
     sorted_x, values = torch.rand(n, device="cuda").sort()[0], torch.rand(k, device="cuda")
     yield (n, k), "f32", "transform: searchsorted", lambda: torch.searchsorted(sorted_x, values, out_int32=True), 8 * k
@@ -143,6 +154,19 @@ def transforms():
     runs = torch.randint(-n // 4, n // 4, (n,), device="cuda", dtype=torch.int32).sort()[0]
     count = runs.unique_consecutive().numel()
     yield (n,), "i32", "transform: unique", lambda: runs.unique_consecutive(return_counts=True), 4 * n + 8 * count
+    m, n = 8192, 8192
+    x = torch.rand(m, n, device="cuda").mul(8).sub(4).bfloat16()
+    for name, shape in (("tensor", (1, m, 1, n)), ("rows", (m, 1, 1, n)), ("1 x 128", (m, 1, n // 128, 128)), ("128 x 128", (m // 128, 128, n // 128, 128))):
+        narrow = torch.compile(narrowed, dynamic=False)
+        out, scales = narrow(x.view(shape))
+        wide = torch.compile(lambda out, scales: (out.float() * scales).bfloat16(), dynamic=False)
+        yield (m, n), "e4m3", f"transform: quantize, {name}", lambda narrow=narrow, shape=shape: narrow(x.view(shape)), 3 * m * n
+        yield (m, n), "e4m3", f"transform: dequantize, {name}", lambda wide=wide, out=out, scales=scales: wide(out, scales), 3 * m * n
+    n = 1 << 26
+    weights = torch.rand(n, device="cuda")
+    for bins in (10, 1000, 1 << 20):
+        keys = torch.randint(0, bins, (n,), device="cuda", dtype=torch.int32)
+        yield (n, bins), "f32", "transform: bincount", lambda keys=keys, bins=bins: torch.bincount(keys, weights, bins), 8 * n
     for m, n in ((1 << 14, 64), (1 << 16, 32), (1 << 18, 16)):
         a = torch.rand(m, n, n, device="cuda").mul(2).sub(1)
         a = (a + a.mT) / 2 + n * torch.eye(n, device="cuda")
@@ -150,7 +174,25 @@ def transforms():
         yield (m, n, n), "f32", "transform: lu", lambda a=a: torch.linalg.lu_factor(a), 8 * a.numel()
         yield (m, n, n), "f32", "transform: cholesky", lambda a=a: torch.linalg.cholesky(a), 8 * a.numel()
         triangular = lambda a=a, root=root: torch.linalg.solve_triangular(root, a, upper=False)
+        yield (m, n, n), "f32", "transform: qr", lambda a=a: torch.linalg.qr(a), 12 * a.numel()
         yield (m, n, n), "f32", "transform: triangular", triangular, 12 * a.numel()
+
+
+def windows():
+    """Shapes, types, names, calls, and bytes of convolutions with a filter for each channel, and of pooling."""
+    torch.backends.cudnn.benchmark = True
+    for n, side, c, r, stride in ((128, 56, 256, 3, 1), (128, 112, 64, 3, 2), (128, 28, 512, 3, 1), (128, 56, 96, 7, 1), (128, 14, 576, 5, 1)):
+        x = torch.rand(n, c, side, side, device="cuda").sub(0.5).bfloat16().to(memory_format=torch.channels_last)
+        filters = torch.rand(c, 1, r, r, device="cuda").sub(0.5).bfloat16().to(memory_format=torch.channels_last)
+        call = lambda x=x, filters=filters, c=c, r=r, stride=stride: functional.conv2d(x, filters, None, stride, r // 2, 1, c)
+        yield (n, side, c, r, stride), "bf16", "depthwise", call, 2 * (x.numel() + call().numel())
+    for n, side, c, r, stride in ((128, 112, 64, 3, 2), (128, 56, 256, 2, 2)):
+        x = torch.rand(n, c, side, side, device="cuda").sub(0.5).bfloat16().to(memory_format=torch.channels_last)
+        shape, before = (n, side, c, r, stride), (r - 1) // 2
+        largest = lambda x=x, r=r, stride=stride, before=before: functional.max_pool2d(x, r, stride, before, return_indices=True)
+        mean = lambda x=x, r=r, stride=stride, before=before: functional.avg_pool2d(x, r, stride, before, count_include_pad=False)
+        yield shape, "bf16", "max pool", largest, 2 * x.numel() + 6 * mean().numel()
+        yield shape, "bf16", "average pool", mean, 2 * (x.numel() + mean().numel())
 
 
 def groups():
@@ -238,7 +280,7 @@ def main():
                 ms, best = milliseconds(call), copy_of(amount)
                 kind = "f32" if dtype == torch.float32 else "bf16"
                 print(f"{name:22} {kind:5} {f'{m} x {n}':12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)
-    for shape, kind, name, call, amount in itertools.chain(orders(), transforms()):
+    for shape, kind, name, call, amount in itertools.chain(orders(), transforms(), windows()):
         if wanted in name:
             ms, best, shape = milliseconds(call), copy_of(amount), " x ".join(map(str, shape))
             print(f"{name:22} {kind:5} {shape:12} {ms:8.4f} {amount / ms * 1e-6:8.1f} {best / ms:10.2f}", flush=True)

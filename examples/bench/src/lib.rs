@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod matmul;
 pub mod memory;
 pub mod mesh;
+mod narrow;
 pub mod noise;
 pub mod operations;
 pub mod options;

@@ -6,11 +6,11 @@ use super::contest::{Bench, Found, Work};
 use super::ledger::Ledger;
 use super::noise::noise;
 use super::options::Common;
-use super::{Result, parallel};
+use super::{Result, narrow, parallel};
 use layout_cuda::{Device, bf16};
 use layout_kernels::linear::{Triangle, cholesky, lu, solve_triangular};
 use layout_kernels::selection::{self, Side, searchsorted, select, unique};
-use layout_kernels::transforms::{Fft, Workspace, hadamard};
+use layout_kernels::transforms::{Fft, RealWorkspace, Workspace, hadamard, irfft, rfft};
 use std::f64::consts::TAU;
 
 fn fft(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
@@ -36,6 +36,33 @@ fn fft(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
     let found = judge(2 * (m * n).div_ceil(step), |i| f64::from(found[place(i)]), |i| exact(place(i)));
     let work = Work::new("fft", "f32", &[m, n], 16.0, 5.0 * (n as f64).log2());
     bench.beside_copy(&work, found, "fft", || transform.run(&stream, &on_x, &mut out, &mut workspace))
+}
+
+/// Of real rows, and back.
+fn of_reals(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
+    let (stream, x, h) = (bench.stream.clone(), values::<f32>(m * n, 1), n / 2 + 1);
+    let (on_x, mut out) = (bench.device.upload(&x, [m, n])?, bench.device.zeros::<f32, 3>([m, h, 2])?);
+    let (mut back, mut workspace) = (bench.device.zeros::<f32, 2>([m, n])?, RealWorkspace::default());
+    rfft(&stream, 1.0, &on_x, &mut out, &mut workspace)?;
+    let (found, step) = (out.download()?, (m * h * 2 / 61).max(1));
+    let exact = |at: usize| {
+        let (row, k, part) = (&x[at / 2 / h * n..][..n], at / 2 % h, at % 2);
+        let term = |j: usize| {
+            let (sin, cos) = (-TAU * (j * k % n) as f64 / n as f64).sin_cos();
+            f64::from(row[j]) * if part == 0 { cos } else { sin }
+        };
+        ((0..n).map(term).sum(), 8e-7 * (n as f64).sqrt() * (1.0 + (n as f64).log2()))
+    };
+    let place = |i: usize| (i * step).min(2 * m * h - 1);
+    let found = judge((2 * m * h).div_ceil(step), |i| f64::from(found[place(i)]), |i| exact(place(i)));
+    let work = |name| Work::new(name, "f32", &[m, n], 8.0, 2.5 * (n as f64).log2());
+    bench.beside_copy(&work("rfft"), found, "fft", || rfft(&stream, 1.0, &on_x, &mut out, &mut workspace))?;
+    irfft(&stream, 1.0 / n as f32, &out, &mut back, &mut workspace)?;
+    let found = back.download()?;
+    let found = judge(m * n, |at| f64::from(found[at]), |at| (f64::from(x[at]), 1e-5));
+    bench.beside_copy(&work("irfft"), found, "fft", || {
+        irfft(&stream, 1.0 / n as f32, &out, &mut back, &mut workspace)
+    })
 }
 
 fn signs<T: Measured>(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
@@ -191,14 +218,24 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common) -> Result<()> 
     ] {
         fft(&mut bench, of(large, reduced))?;
     }
+    for (large, reduced) in
+        [([1 << 18, 512], [9, 64]), ([1 << 16, 2048], [3, 512]), ([1 << 7, 1 << 20], [1, 1 << 14])]
+    {
+        of_reals(&mut bench, of(large, reduced))?;
+    }
     for shape in [of([1 << 15, 4096], [3, 4096]), of([1 << 20, 128], [17, 128])] {
         signs::<f32>(&mut bench, shape)?;
         signs::<bf16>(&mut bench, shape)?;
     }
     places(&mut bench, of([1 << 20, 1 << 24], [1000, 3000]))?;
     kept(&mut bench, if small { 10_000 } else { 1 << 26 })?;
+    narrow::eight_bits(&mut bench, of([8192, 8192], [130, 264]))?;
+    for bins in [10, 1000, 1 << 20] {
+        narrow::counted(&mut bench, of([1 << 26, bins], [10_000, bins]))?;
+    }
     for shape in [of([1 << 14, 64], [2, 64]), of([1 << 16, 32], [3, 32]), of([1 << 18, 16], [5, 16])] {
         matrices(&mut bench, shape)?;
+        narrow::reflections(&mut bench, shape)?;
     }
     bench.ledger.foot();
     Ok(())
