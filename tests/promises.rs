@@ -139,7 +139,7 @@ fn run(checked: &Checked, extent: usize) -> Result<Vec<Vec<u8>>, BindError> {
                 true => Constant::float(*elem, 1.5).expect("a float"),
                 false => Constant { elem: *elem, bits: 1 },
             }),
-            PlanArgumentKind::Index => Given::Index(5),
+            PlanArgumentKind::Index => Given::Index(15),
         });
         given.collect()
     };

@@ -58,6 +58,7 @@ mod absmax {
         T = [f32, bf16, f16], U = [e4m3, e5m2, i8], SQUARE = [false, true], WHOLES = [false, true], V = 16 / size_of::<T>(),
         ROWS = if SQUARE { 128 } else { 32 }, filter((U == i8) == WHOLES, T == bf16 || U == e4m3 && !SQUARE),
         arch = "sm_89", block = [256], grid = [M.div_ceil(ROWS) * N.div_ceil(128)], variant_if(N % 8 == 0),
+        deny(narrowed),
     )]
     pub fn quantize_groups<T, U, const M: usize, const N: usize, const G: usize, const H: usize>(
         x: &LayoutTensor<T, RowMajor<M, N>>,
@@ -105,6 +106,7 @@ mod absmax {
         T = [f32, bf16, f16], U = [e4m3, e5m2, i8], WHOLE = [false, true], WHOLES = [false, true], V = 16 / size_of::<T>(),
         SPAN = if WHOLE { 8192 } else { 2147483648 }, filter((U == i8) == WHOLES, T == bf16 || U == e4m3 && !WHOLE),
         arch = "sm_89", block = [256], grid = [M * N.div_ceil(SPAN)], require(N < 2147483648), variant_if(N % 8 == 0),
+        deny(narrowed),
     )]
     pub fn quantize_rows<T, U, const M: usize, const N: usize, const G: usize, const L: usize>(
         x: &LayoutTensor<T, RowMajor<M, N>>,
@@ -139,6 +141,7 @@ mod absmax {
     #[tiled_kernel(
         T = [f32, bf16, f16], U = [e4m3, e5m2, i8], filter(T == bf16 || U == e4m3),
         arch = "sm_89", block = [256], grid = [(M * N.div_ceil(16)).div_ceil(256)], require(M * N < 4294967296), variant_if(N % 16 == 0),
+        deny(narrowed),
     )]
     pub fn expand_groups<T, U, const M: usize, const N: usize, const G: usize, const H: usize>(
         x: &LayoutTensor<U, RowMajor<M, N>>,
