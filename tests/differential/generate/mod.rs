@@ -12,6 +12,7 @@ mod product;
 mod scope;
 mod statement;
 mod views;
+mod whiles;
 mod whole;
 mod words;
 

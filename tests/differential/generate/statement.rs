@@ -56,7 +56,11 @@ impl Generator {
                 out.push(Stmt::If(condition, then, otherwise));
             }
             2 | 3 if depth > 0 => self.for_loop(out, depth - 1),
-            4 if depth > 0 => self.while_loop(out, depth - 1),
+            4 if depth > 0 => match self.below(3) {
+                0 => self.search(out, depth - 1),
+                1 => self.sweep(out, depth - 1),
+                _ => self.while_loop(out, depth - 1),
+            },
             5 if self.loops > 0 => {
                 let condition = self.expr(Type::Bool, 2);
                 let loops = 1 + self.below(self.loops);
@@ -184,48 +188,6 @@ impl Generator {
         self.loops -= 1;
         self.scope.leave(mark);
         out.push(Stmt::For { var, start: number(start), end, step, reversed, unroll, body });
-    }
-
-    /// A `while` that ends after some rounds whatever else its condition says.
-    fn while_loop(&mut self, out: &mut Vec<Stmt>, depth: usize) {
-        let ty = self.pick(&[Type::Index, Type::I32]);
-        let literal = |value: i64| Expr::Literal {
-            ty,
-            value: crate::value::Value::Int(value.into()),
-            bare: ty == Type::Index,
-        };
-        let count = self.var(VarType::Scalar(ty));
-        let grows = self.chance(30);
-        let (first, last) =
-            if grows { (self.between(1, 3), self.between(2, 90)) } else { (0, self.between(1, 6)) };
-        let value = literal(first);
-        out.push(Stmt::Let { var: count, mutable: true, written: true, value });
-        let limit = binary(BinaryOp::Lt, Expr::Var(count), literal(last));
-        // No plain `break` in a loop's own condition.
-        let loops = std::mem::take(&mut self.loops);
-        let condition = match self.below(3) {
-            0 => limit,
-            1 => binary(BinaryOp::And, limit, self.expr(Type::Bool, 2)),
-            _ => {
-                let effects = std::mem::replace(&mut self.effects, true);
-                let other = self.expr(Type::Bool, 2);
-                self.effects = effects;
-                binary(BinaryOp::And, other, limit)
-            }
-        };
-        self.loops = loops;
-        let mark = self.scope.mark();
-        self.scope.declare(count, false);
-        self.loops += 1;
-        let step = match grows {
-            true => Stmt::Assign(count, Some(BinaryOp::Mul), literal(self.between(2, 4))),
-            false => Stmt::Assign(count, Some(BinaryOp::Add), literal(1)),
-        };
-        let mut body = vec![step];
-        body.extend(self.block(depth));
-        self.loops -= 1;
-        self.scope.leave(mark);
-        out.push(Stmt::While(condition, body));
     }
 
     /// A function that later code calls; it sees its parameters alone.
