@@ -53,8 +53,12 @@ fn quantized_of<T: Float, U: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
         Elem::E4m3 => 448.0,
         _ => 57344.0,
     };
-    let wanted: Vec<f64> = integers(m * n, 1, 7).into_iter().map(|x| x as f64).enumerate()
-        .map(|(at, x)| if at % n % 128 == 0 { -greatest } else { x }).collect();
+    let wanted: Vec<f64> = integers(m * n, 1, 7)
+        .into_iter()
+        .map(|x| x as f64)
+        .enumerate()
+        .map(|(at, x)| if at % n % 128 == 0 { -greatest } else { x })
+        .collect();
     let x: Vec<T> = wanted.iter().map(|x| T::rounded(*x)).collect();
     let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output::<U, 2>([m, n])?);
     let rows = if is("SQUARE") { m.div_ceil(128) } else { m };
@@ -64,7 +68,10 @@ fn quantized_of<T: Float, U: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
     if of_groups {
         quantize_groups::launch_with(config, &stream, &from, &mut out.view_mut()?, &mut scales.view_mut()?)?;
     } else {
-        let bits = run.tensor(&vec![(greatest as f32).to_bits(); usize::from(is("WHOLE"))], [usize::from(is("WHOLE"))])?;
+        let bits = run.tensor(
+            &vec![(greatest as f32).to_bits(); usize::from(is("WHOLE"))],
+            [usize::from(is("WHOLE"))],
+        )?;
         let (mut to, mut by) = (out.view_mut()?, scales.view_mut()?);
         quantize_rows::launch_with(config, &stream, &from, &bits.view()?, &mut to, &mut by)?;
     }
@@ -77,15 +84,17 @@ fn quantized_of<T: Float, U: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
 /// Each row and every 16 columns have a scale.
 fn back_of<T: Float, U: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
     let ([m, n, _], across) = (run.size, run.size[1].div_ceil(16));
-    let x: Vec<U> = integers(m * n, 1, 255).into_iter().map(|bits| U::from_bits(bits.unsigned_abs() & 0xb7)).collect();
+    let x: Vec<U> =
+        integers(m * n, 1, 255).into_iter().map(|bits| U::from_bits(bits.unsigned_abs() & 0xb7)).collect();
     let scale = |row: usize, group: usize| 0.25 * ((row + group) % 5) as f32;
     let scales: Vec<f32> = (0..m * across).map(|at| scale(at / across, at % across)).collect();
     let (on_x, on_scales) = (run.tensor(&x, [m, n])?, run.tensor(&scales, [m, across])?);
     let mut out = run.output::<T, 2>([m, n])?;
     let (from, by, mut to) = (on_x.view()?, on_scales.view()?, out.view_mut()?);
     expand_groups::launch_with(run.config(), &run.stream(), &from, &by, &mut to, 1, 16)?;
-    let wanted = x.iter().enumerate().map(|(at, x)| {
-        T::rounded(f64::from(x.constant().as_f64() as f32 * scale(at / n, at % n / 16)))
-    });
+    let wanted = x
+        .iter()
+        .enumerate()
+        .map(|(at, x)| T::rounded(f64::from(x.constant().as_f64() as f32 * scale(at / n, at % n / 16))));
     Ok(Outcome::exact(out.read()?, wanted.collect::<Vec<_>>()))
 }

@@ -45,7 +45,11 @@ struct Data<T> {
 }
 
 impl<T: Float> Data<T> {
-    fn new(run: &Run<'_>, steps @ [stride, dilation, padding]: [[usize; 2]; 3], taps @ [high, wide]: [usize; 2]) -> Data<T> {
+    fn new(
+        run: &Run<'_>,
+        steps @ [stride, dilation, padding]: [[usize; 2]; 3],
+        taps @ [high, wide]: [usize; 2],
+    ) -> Data<T> {
         let [w, k, c] = run.size;
         let x = [2, 7, w, c];
         let pixels = |mode: usize, extent: usize, filter: usize| {
@@ -73,7 +77,8 @@ impl<T: Float> Data<T> {
             let (image, i, j, filter) = (at / (p * q * k), at / (q * k) % p, at / k % q, at % k);
             let mut sum = self.bias.get(filter).map_or(0.0, |bias| bias.wide());
             for element in 0..rows * columns {
-                if let (Some(row), Some(column)) = (place(0, i, element / columns), place(1, j, element % columns))
+                if let (Some(row), Some(column)) =
+                    (place(0, i, element / columns), place(1, j, element % columns))
                     && row < h
                     && column < w
                 {

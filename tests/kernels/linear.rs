@@ -97,7 +97,11 @@ fn reflected(run: &Run<'_>) -> Result<Outcome, Error> {
     let of = |at: usize| at / (k * k) * k;
     let column = |all: &[f32], row: usize, column: usize| f64::from(all[row * k + column]);
     let (left, right) = (|at, j| f64::from(q[at / k * k + j]), |at, j| column(&r, of(at) + j, at % k));
-    let product = Outcome::within(1e-5, products(k, len, left, right), a.iter().map(|a| 2.0 * k as f64 + f64::from(*a)));
+    let product = Outcome::within(
+        1e-5,
+        products(k, len, left, right),
+        a.iter().map(|a| 2.0 * k as f64 + f64::from(*a)),
+    );
     let (left, right) = (|at, j| column(&q, of(at) + j, at / k % k), |at, j| column(&q, of(at) + j, at % k));
     let ones = (0..len).map(|at| 2.0 * k as f64 + f64::from(u8::from(at / k % k == at % k)));
     let square = Outcome::within(1e-5, products(k, len, left, right), ones);

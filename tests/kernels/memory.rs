@@ -64,8 +64,10 @@ fn reductions() -> Vec<Case> {
             Ok(Outcome::exact(out, [x.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b))]))
         }),
         Case::new(&histogram::DEFINITION, lengths(8192), how_often),
-        Case::new(&bincount::DEFINITION, lengths(2048), weighted::<u32>).with("K", ParamValue::Type(Elem::U32)),
-        Case::new(&bincount::DEFINITION, lengths(2048), weighted::<i32>).with("K", ParamValue::Type(Elem::I32)),
+        Case::new(&bincount::DEFINITION, lengths(2048), weighted::<u32>)
+            .with("K", ParamValue::Type(Elem::U32)),
+        Case::new(&bincount::DEFINITION, lengths(2048), weighted::<i32>)
+            .with("K", ParamValue::Type(Elem::I32)),
     ]
 }
 

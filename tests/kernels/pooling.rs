@@ -27,7 +27,22 @@ fn pooled<T: Float>(run: &Run<'_>) -> Result<Outcome, Error> {
     let (mut out, mut indices) = (run.output::<T, 2>([2 * p * q, c])?, run.output::<u32, 2>([2 * p * q, c])?);
     let (from, mut to, mut places) = (on_x.view()?, out.view_mut()?, indices.view_mut()?);
     let (config, stream) = (run.config(), run.stream());
-    pool::launch_with(config, &stream, &from, &mut to, &mut places, p as u32, q as u32, 2, 3, 1, 2, 1, 1, 6.0)?;
+    pool::launch_with(
+        config,
+        &stream,
+        &from,
+        &mut to,
+        &mut places,
+        p as u32,
+        q as u32,
+        2,
+        3,
+        1,
+        2,
+        1,
+        1,
+        6.0,
+    )?;
     let elements = |at: usize| {
         let (image, i, j, channel) = (at / (p * q * c), at / (q * c) % p, at / c % q, at % c);
         let places = (0..6).map(move |tap| (i + tap / 3, 2 * j + tap % 3));

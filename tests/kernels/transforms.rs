@@ -19,7 +19,11 @@ pub fn cases() -> Vec<Case> {
     let of = |elem, run| Case::new(&hadamard::DEFINITION, ROWS.to_vec(), run).of(elem);
     vec![
         Case::new(&fft::DEFINITION, FOURIER.to_vec(), sums),
-        Case::new(&real_halves::DEFINITION, vec![[0, 4, 0], [1, 1, 0], [3, 2, 0], [2, 256, 0], [5, 127, 0]], of_reals),
+        Case::new(
+            &real_halves::DEFINITION,
+            vec![[0, 4, 0], [1, 1, 0], [3, 2, 0], [2, 256, 0], [5, 127, 0]],
+            of_reals,
+        ),
         of(Elem::F32, signs::<f32>),
         of(Elem::Bf16, signs::<bf16>),
         of(Elem::F16, signs::<f16>),
