@@ -749,7 +749,7 @@ fn indices_of_loops_stay_below_their_limits() {
         SEARCHED.replace("0, 64", "0, 65"),
         SWEPT.replace("(32, ", "(64, "),
     ];
-    let masked: [(&str, &str); 13] = [
+    let masked: [(&str, &str); 14] = [
         (", grid = [1]", &changed[0]),
         (", grid = [1]", &changed[1]),
         (", grid = [1]", &changed[2]),
@@ -765,6 +765,11 @@ fn indices_of_loops_stay_below_their_limits() {
         (
             ", grid = [1]",
             "let mut t = shared::<f32>(row_major([8])); let (mut k, mut at) = (0, 0); while k < 65 { t[[at]] = 1.0; at += 1; k += 8; }",
+        ),
+        // Below zero there are rounds as well.
+        (
+            ", grid = [1]",
+            "let mut t = shared::<f32>(row_major([8])); let (mut d, mut at) = (s.min(0), 0); while d != 0 { t[[at]] = 1.0; at += 1; d /= 2; }",
         ),
         // A round that leaves out its step.
         (

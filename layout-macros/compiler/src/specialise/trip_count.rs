@@ -123,8 +123,8 @@ impl Evaluator<'_> {
                 },
                 // At least halved.
                 (BinaryOp::Div, _) if by == 1 => continue,
-                (BinaryOp::Div | BinaryOp::Shr, _) if positive.contains(&var) => {
-                    i128::from(i128::BITS - now.high.max(0).leading_zeros())
+                (BinaryOp::Div | BinaryOp::Shr, _) if positive.contains(&var) && now.low >= 0 => {
+                    i128::from(i128::BITS - now.high.leading_zeros())
                 }
                 _ => continue,
             };
