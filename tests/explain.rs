@@ -605,6 +605,15 @@ const SWEPT: &str = "let mut t = shared::<f32>(row_major([64])); let own = threa
     let mut all = shared::<f32>(row_major([65]));
     all[[reach]] = 1.0;";
 
+/// A function whose own names have other values in the second call.
+const CALLED_TWICE: &str = "fn walk(mut t: View<f32, Write>, by: usize) {
+        let (mut at, mut k) = (0, 0);
+        while k < 4 { let step = by; t[[at]] = 1.0; at += step; k += 1; }
+    }
+    let t = shared::<f32>(row_major([4]));
+    walk(t, 1);
+    walk(t, 5);";
+
 /// A sort by a network of comparisons.
 const DOUBLED: &str =
     "let mut t = shared::<f32>(row_major([64])); let own = thread_idx.x; t[[own]] = 1.0; let mut size = 2;
@@ -749,7 +758,7 @@ fn indices_of_loops_stay_below_their_limits() {
         SEARCHED.replace("0, 64", "0, 65"),
         SWEPT.replace("(32, ", "(64, "),
     ];
-    let masked: [(&str, &str); 14] = [
+    let masked: [(&str, &str); 15] = [
         (", grid = [1]", &changed[0]),
         (", grid = [1]", &changed[1]),
         (", grid = [1]", &changed[2]),
@@ -771,6 +780,8 @@ fn indices_of_loops_stay_below_their_limits() {
             ", grid = [1]",
             "let mut t = shared::<f32>(row_major([8])); let (mut d, mut at) = (s.min(0), 0); while d != 0 { t[[at]] = 1.0; at += 1; d /= 2; }",
         ),
+        // A step that has another value in each call.
+        (", grid = [1]", CALLED_TWICE),
         // A round that leaves out its step.
         (
             ", grid = [1]",

@@ -209,7 +209,6 @@ impl Facts {
     }
 }
 
-/// An integer as the index that it is, where it is known as one.
 /// A condition without what it loads. Of such a part nothing is known, and a constant says nothing.
 fn outline<A>(condition: &Value<A>) -> Option<Value<Infallible>> {
     use BinaryOp::{And, BitAnd, BitOr, Or};
@@ -233,6 +232,7 @@ fn outline<A>(condition: &Value<A>) -> Option<Value<Infallible>> {
     })
 }
 
+/// An integer as the index that it is, where it is known as one.
 fn as_index<A>(atoms: &Atoms, value: &Value<A>) -> Option<Index> {
     match value {
         Value::Variable(var) => Some(Index::atom(atoms.find(&Atom::Variable(*var, 0))?)),

@@ -8,6 +8,7 @@
 
 use super::datum::{Binding, StaticValue};
 use super::evaluator::Evaluator;
+use super::locals;
 use super::trip_count::Bound;
 use crate::index::{Atom, Index, Range, VarId};
 use crate::ir::{BinaryOp, Block, ExprId, ExprKind, Seen, Statement, StatementKind};
@@ -170,6 +171,7 @@ impl Evaluator<'_> {
     ) -> (Vec<(VarId, Option<Change>)>, Vec<VarId>) {
         let mut changes: Vec<(VarId, Option<(BinaryOp, ExprId)>)> = Vec::new();
         let mut others = Vec::new();
+        self.forget_names(body);
         let mut see = |seen: Seen<'_>| match seen {
             Seen::Statement(Statement { kind, .. }) => match kind {
                 StatementKind::For { start, end, step, body, .. } => {
@@ -223,6 +225,25 @@ impl Evaluator<'_> {
         };
         let changes = changes.into_iter().map(|(var, by)| (var, by.and_then(&mut change))).collect();
         (changes, others)
+    }
+
+    /// Names of a loop's body have no value in front of it. One that they had in an earlier evaluation is another's.
+    fn forget_names(&mut self, body: &Block) {
+        let mut names = Vec::new();
+        self.kernel.each_statement(body, &mut |seen| {
+            match seen {
+                Seen::Statement(Statement { kind: StatementKind::Let { pattern, .. }, .. }) => {
+                    locals(pattern, &mut names);
+                }
+                Seen::Statement(Statement { kind: StatementKind::Declare { local, .. }, .. })
+                | Seen::Statement(Statement { kind: StatementKind::For { local, .. }, .. }) => {
+                    names.push(*local)
+                }
+                _ => {}
+            }
+            true
+        });
+        names.iter().for_each(|name| drop(self.bindings.remove(name)));
     }
 
     /// The operator and the operand of `var op by`, `by + var`, `by * var`.
