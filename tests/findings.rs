@@ -140,6 +140,30 @@ fn wait_for_too_few<const N: usize>(
 }
 
 #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+fn missing_commit<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let mut line = shared::<f32>(row_major([32]));
+    copy_dram_to_sram_async(&mut line, &x.tile([32], [block_idx.x]), row_major([32]));
+    async_copy_wait_group(0);
+    barrier();
+    let mut to = y.tile([32], [block_idx.x]);
+    to[[thread_idx.x]] = line[[31 - thread_idx.x]]; // here: missing commit
+}
+
+/// Twice as many arrivals as a phase has.
+#[tiled_kernel(arch = "sm_90", block = [64], grid = [1])]
+fn phases_that_have_ended(y: &mut LayoutTensor<f32, RowMajor<64>>) {
+    let all = mbarriers(1, 32);
+    barrier();
+    all.at(0).arrive();
+    barrier();
+    all.at(0).wait(0); // here: phases that have ended
+    y[[thread_idx.x]] = 1.0;
+}
+
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
 fn division<const N: usize>(x: &LayoutTensor<i32, RowMajor<N>>, y: &mut LayoutTensor<i32, RowMajor<N>>) {
     let i = block_idx.x * 32 + thread_idx.x;
     if i < N {
@@ -319,6 +343,23 @@ fn a_read_before_the_copy_has_landed() -> Result<(), Error> {
     let finding = found(&report, FindingKind::MissingWait);
     assert_eq!(place(finding), (marked("wait for too few"), [0; 3], [0; 3]), "{report}");
     assert!(report.findings.iter().all(|finding| finding.line == marked("wait for too few")), "{report}");
+    assert!(!report.to_string().contains("not committed"), "{report}");
+
+    let report = missing_commit::simulate(&x, &mut y)?;
+    let finding = found(&report, FindingKind::MissingWait);
+    assert_eq!(place(finding), (marked("missing commit"), [0; 3], [0; 3]), "{report}");
+    assert!(finding.message.contains("it was not committed before the wait"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn a_wait_for_a_phase_that_has_ended() -> Result<(), Error> {
+    let device = Device::simulator();
+    let report = phases_that_have_ended::simulate(&mut device.zeros::<f32, 1>([64])?)?;
+    let finding = found(&report, FindingKind::Deadlock);
+    assert_eq!(finding.line, marked("phases that have ended"), "{report}");
+    let ended = "with 32 of 32 arrivals and 0 bytes missing: 2 phases have ended, the last one of parity 1";
+    assert!(finding.message.contains(ended), "{report}");
     Ok(())
 }
 

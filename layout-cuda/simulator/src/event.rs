@@ -16,6 +16,7 @@ use crate::state::proxy::{Chunk, SharedCopy};
 use crate::state::warp::{PendingCopy, Warp};
 use layout_compiler::elem::Elem;
 use layout_compiler::program::{AtomicChange, Scope};
+use std::collections::BTreeSet;
 
 /// Accesses to memory that other threads share: most events.
 pub(crate) const ACCESSES: u8 = 1;
@@ -35,7 +36,7 @@ pub(crate) struct Diagnostics {
     /// Whether a block accessed an element that another block writes.
     pub crossed: bool,
     /// Places to which copies were not committed when their thread waited for all of its groups.
-    pub uncommitted: Vec<u32>,
+    pub uncommitted: BTreeSet<u32>,
     /// The number of findings so far about the current event.
     pub findings_of_event: u32,
 }

@@ -442,7 +442,7 @@ impl Lowering<'_> {
                     "skip" | "take" | "take_while" => {
                         "write the ends: `for i in a + 2..b`, and `break` where it ends earlier"
                     }
-                    "chain" => "write one loop behind the other",
+                    "chain" => "write one loop after the other",
                     "zip" => "take both by one index: `for i in 0..n { let (a, b) = (x[i], y[i]); .. }`",
                     "chunks" | "chunks_exact" => {
                         "count them: `for k in 0..n / 2 { let (a, b) = (x[2 * k], x[2 * k + 1]); .. }`"

@@ -62,7 +62,7 @@ impl RaceState<'_> {
                 && machine.diagnostics.borrow().uncommitted.contains(&site.place)
             {
                 message +=
-                    "; it was not committed before the wait: `async_copy_commit_group()` behind the copies";
+                    "; it was not committed before the wait: `async_copy_commit_group()` after the copies";
             }
             let message = Message::with_line(message, other_line(hazard, machine));
             machine.report(found, number, warp.number, lanes, Some(index), |_| message);
