@@ -5,6 +5,7 @@
 //! scale of 0; one with a NaN has a scale that is NaN, one with an infinity that infinity. Tensors are by rows without gaps. Nothing has run
 //! where the arguments do not fit.
 
+use crate::compact::{compact, compact_mut};
 use crate::kernels::{absmax as kernels, block_scale::largest};
 use crate::{Real, same};
 use layout_cuda::{
@@ -112,18 +113,14 @@ pub fn quantize<T: Real, U: Narrow>(
             kernels::quantize_rows::launch_with(config, stream, &x, &none, &mut out, &mut scales)
         }
         Group::Tensor => {
+            // One row: the order of the elements in memory.
+            let (all, mut to) =
+                (compact("quantize", "x", &x, shape)?, compact_mut("quantize", "out", &mut out, shape)?);
+            let (all, mut out) =
+                (all.part(0, [1, m * n], [m * n, 1])?, to.part_mut(0, [1, m * n], [m * n, 1])?);
             let mut bits = stream.zeros::<u32, 1>([1])?;
             largest::launch(stream, &x, &mut bits)?;
-            // One row: the order of the elements in memory.
-            same(
-                "quantize",
-                "x",
-                0,
-                x.strides()[0],
-                ("a stride without gaps", "x"),
-                if m > 1 { n } else { x.strides()[0] },
-            )?;
-            let (x, mut out) = (x.part(0, [1, m * n], [m * n, 1])?, out.part_mut(0, [1, m * n], [m * n, 1])?);
+            let x = all;
             kernels::quantize_rows::launch_with(config, stream, &x, &bits, &mut out, &mut scales)
         }
     }

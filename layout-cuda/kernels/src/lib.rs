@@ -11,6 +11,8 @@ pub mod attention;
 pub mod backward;
 #[cfg(feature = "block-scale")]
 pub mod block_scale;
+#[cfg(any(feature = "block-scale", feature = "convolution", feature = "transforms"))]
+mod compact;
 #[cfg(feature = "convolution")]
 pub mod convolution;
 #[cfg(feature = "attention")]

@@ -3,6 +3,7 @@
 //! Law: what is outside of the image is left out. Elements are `f32`, `bf16`, `f16`, sums float32, rounded once. Nothing has run where the
 //! arguments do not fit.
 
+use crate::compact::compact_mut;
 use crate::kernels::pooling as kernels;
 use crate::{Real, same, set};
 use layout_cuda::{
@@ -135,16 +136,8 @@ impl Pool {
         if out.shape().contains(&0) {
             return Ok(());
         }
-        let [n, p, q, c] = out.shape();
-        // One pixel follows the other.
-        for (mode, expected) in [(0, p * q * c), (1, q * c), (2, c), (3, 1)] {
-            let found = out.strides()[mode];
-            if out.shape()[mode] > 1 && found != expected {
-                let (argument, layout) = ("out".to_owned(), "pixels without gaps");
-                let error = BindError::Stride { argument, mode, found, expected, layout };
-                return Err(LaunchError::Arguments { kernel: "pool".to_owned(), error }.into());
-            }
-        }
+        let to @ [n, p, q, c] = out.shape();
+        let mut out = compact_mut("pool", "out", &mut out, to)?;
         let mut out = out.part_mut(0, [n * p * q, c], [c, 1])?;
         let whole = 16 / size_of::<T>();
         let [a, b, d, _] = x.strides();

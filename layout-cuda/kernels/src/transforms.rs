@@ -5,6 +5,7 @@
 //!
 //! Fourier transforms of up to 4096 elements read and write each element once, longer ones twice, by way of a workspace.
 
+use crate::compact::{compact, compact_mut};
 use crate::kernels::transforms as kernels;
 use crate::{Real, kept, same, set};
 use layout_cuda::{
@@ -299,46 +300,4 @@ fn around<const R: usize>(shape: [usize; R], axis: usize) -> (usize, usize, usiz
 fn power(of: &str, mode: usize, n: usize, [least, most]: [usize; 2]) -> Result<(), Error> {
     let nearest = n.clamp(least, most).next_power_of_two();
     same(of, "x", mode, n, ("the nearest length of a transform", "x"), nearest)
-}
-
-/// A tensor without gaps as one mode.
-fn compact<'a, T: Real, const R: usize>(
-    of: &str,
-    name: &str,
-    x: &TensorView<'a, T, R>,
-    wanted: [usize; R],
-) -> Result<TensorView<'a, T, 1>, Error> {
-    x.part(0, [flat(of, name, x.shape(), x.strides(), wanted)?], [1])
-}
-
-/// One to be written as one mode.
-fn compact_mut<'a, T: Real, const R: usize>(
-    of: &str,
-    name: &str,
-    x: &'a mut TensorViewMut<'_, T, R>,
-    wanted: [usize; R],
-) -> Result<TensorViewMut<'a, T, 1>, Error> {
-    let len = flat(of, name, x.shape(), x.strides(), wanted)?;
-    x.part_mut(0, [len], [1])
-}
-
-/// How many elements a tensor without gaps has.
-fn flat<const R: usize>(
-    of: &str,
-    name: &str,
-    shape: [usize; R],
-    strides: [usize; R],
-    wanted: [usize; R],
-) -> Result<usize, Error> {
-    let mut len = 1;
-    for mode in (0..R).rev() {
-        same(of, name, mode, shape[mode], ("the extent", "x"), wanted[mode])?;
-        if shape[mode] > 1 && strides[mode] != len && !shape.contains(&0) {
-            let (argument, layout) = (name.to_owned(), "rows without gaps");
-            let error = BindError::Stride { argument, mode, found: strides[mode], expected: len, layout };
-            return Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into());
-        }
-        len *= shape[mode];
-    }
-    Ok(len)
 }
