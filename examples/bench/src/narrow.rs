@@ -1,4 +1,4 @@
-//! What `bench -- transforms` measures beside transforms: numbers of eight bits with scales, weights by key, QR; next to the best device copy.
+//! What `bench -- transforms` measures next to transforms: numbers of eight bits with scales, weights by key, QR; next to the best device copy.
 
 use super::breadth::{Measured, judge, values};
 use super::contest::{Bench, Work};
@@ -37,7 +37,7 @@ pub(super) fn eight_bits(bench: &mut Bench<'_>, shape @ [m, n]: [usize; 2]) -> R
     Ok(())
 }
 
-/// Weights by key, in float64 beside it.
+/// Weights by key; the reference sums in float64.
 pub(super) fn counted(bench: &mut Bench<'_>, [n, bins]: [usize; 2]) -> Result<()> {
     let (stream, weights) = (bench.stream.clone(), values::<f32>(n, 9));
     let keys: Vec<u32> = (0..n).map(|i| (noise(i, 10).abs() * bins as f32) as u32).collect();

@@ -257,8 +257,8 @@ mod kernels {
                     let weights = of_run.vectorize([1, F]).to_local();
                     let down = top + r as i32 * dilation_h;
                     for c in unroll(0..PIXELS * STRIDE - STRIDE + WIDE) {
-                        let beside = left + (s as i32 + c as i32) * dilation_w;
-                        let place = [image as isize, down as isize, beside as isize, channel as isize];
+                        let across = left + (s as i32 + c as i32) * dilation_w;
+                        let place = [image as isize, down as isize, across as isize, channel as isize];
                         let pixel = x.window([1, 1, 1, V], place).vectorize([1, 1, 1, V]).to_local();
                         for p in unroll(0..PIXELS) {
                             if c >= p * STRIDE && c < p * STRIDE + WIDE {

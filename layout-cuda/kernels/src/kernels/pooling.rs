@@ -69,16 +69,16 @@ mod pooling {
         for down in first_row..bottom {
             for run in (0..wide).step_by(WIDE) {
                 for c in unroll(0..WIDE) {
-                    let beside = left + run as i32 + c as i32;
-                    let place = [image as isize, down as isize, beside as isize, (vector * V) as isize];
+                    let across = left + run as i32 + c as i32;
+                    let place = [image as isize, down as isize, across as isize, (vector * V) as isize];
                     let own = x.window([1, 1, 1, V], place).vectorize([1, 1, 1, V]).to_local();
                     for i in unroll(0..V) {
                         let value = own[[0, 0, 0, i]].cast::<f32>();
                         if !MAXIMUM {
                             found[[0, i]] += value;
-                        } else if beside >= 0 && beside < right && (value > found[[0, i]] || value.is_nan()) {
+                        } else if across >= 0 && across < right && (value > found[[0, i]] || value.is_nan()) {
                             found[[0, i]] = value;
-                            places[[0, i]] = down as u32 * W as u32 + beside as u32;
+                            places[[0, i]] = down as u32 * W as u32 + across as u32;
                         }
                     }
                 }
