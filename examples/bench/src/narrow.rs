@@ -54,7 +54,7 @@ pub(super) fn counted(bench: &mut Bench<'_>, [n, bins]: [usize; 2]) -> Result<()
     bench.beside_copy(&work, found, "bincount", || bincount(&stream, &on_keys, &on_weights, &mut out))
 }
 
-/// The product of the factors of small matrices.
+/// The factors of small matrices, and their product.
 pub(super) fn reflections(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
     let (stream, len, shape) = (bench.stream.clone(), m * n * n, [m, n, n]);
     let a: Vec<f32> = parallel(len, |range| range.map(|at| noise(at, 12)).collect::<Vec<_>>()).concat();
@@ -64,7 +64,13 @@ pub(super) fn reflections(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<(
     let (left, right) = (q.download()?, r.download()?);
     let product = |at: usize| {
         let (of, i, j) = (at / (n * n) * n, at / n % n, at % n);
-        (0..n).map(|k| f64::from(left[(of + i) * n + k]) * f64::from(right[(of + k) * n + j])).sum()
+        let q = |k: usize| f64::from(left[(of + i) * n + k]);
+        let length: f64 = (0..n).map(|k| q(k) * q(k)).sum();
+        // Rows of one factor have length 1, the other one is triangular.
+        if j < i && right[at] != 0.0 || (length - 1.0).abs() > 1e-5 * n as f64 {
+            return f64::NAN;
+        }
+        (0..n).map(|k| q(k) * f64::from(right[(of + k) * n + j])).sum()
     };
     let found = judge(len, product, |at| (f64::from(a[at]), 1e-5 * n as f64));
     let work = Work::new("qr", "f32", &shape, 12.0, n as f64 * 8.0 / 3.0);
