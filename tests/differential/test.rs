@@ -93,7 +93,8 @@ fn rustc_gives_what_the_interpreter_gives() {
         assert!(failed.is_empty(), "{family:?}: {failed:?}\n{}", text.unwrap_or_default());
         ran += ended;
     }
-    assert!(ran > 0, "no kernel is plain Rust");
+    // A division by zero or an index outside ends others early.
+    assert!(ran >= count as usize, "only {ran} of {} kernels ran to their end", 2 * count);
     println!("{ran} kernels as plain Rust");
 }
 

@@ -1,6 +1,7 @@
 //! `while` loops: counted, searches, indices that grow and shrink together.
 //!
-//! Law: each ends whatever its body does; what its condition needs changes at the head of the body.
+//! Law: each ends whatever its body does: what its condition needs changes at the head of the body, and no `continue` is in
+//! front of that.
 
 use super::Generator;
 use super::index::{binary, number};
@@ -23,19 +24,16 @@ impl Generator {
         let value = literal(first);
         out.push(Stmt::Let { var: count, mutable: true, written: true, value });
         let limit = binary(BinaryOp::Lt, Expr::Var(count), literal(last));
-        // No plain `break` in a loop's own condition.
-        let loops = std::mem::take(&mut self.loops);
         let condition = match self.below(3) {
             0 => limit,
-            1 => binary(BinaryOp::And, limit, self.expr(Type::Bool, 2)),
+            1 => binary(BinaryOp::And, limit, self.plain_condition(2)),
             _ => {
                 let effects = std::mem::replace(&mut self.effects, true);
-                let other = self.expr(Type::Bool, 2);
+                let other = self.plain_condition(2);
                 self.effects = effects;
                 binary(BinaryOp::And, other, limit)
             }
         };
-        self.loops = loops;
         let mark = self.scope.mark();
         self.scope.declare(count, false);
         self.loops += 1;
@@ -48,6 +46,14 @@ impl Generator {
         self.loops -= 1;
         self.scope.leave(mark);
         out.push(Stmt::While(condition, body));
+    }
+
+    /// A condition without `break` and `continue`: of the loop itself, or in front of what ends it.
+    fn plain_condition(&mut self, depth: usize) -> Expr {
+        let loops = std::mem::take(&mut self.loops);
+        let condition = self.expr(Type::Bool, depth);
+        self.loops = loops;
+        condition
     }
 
     fn changing_index(&mut self, out: &mut Vec<Stmt>, value: i64) -> Var {
@@ -67,7 +73,7 @@ impl Generator {
         let sum = binary(BinaryOp::Add, Expr::Var(low), Expr::Var(high));
         let value = binary(BinaryOp::Div, sum, number(2));
         self.scope.declare(middle, false);
-        let condition = self.expr(Type::Bool, 2);
+        let condition = self.plain_condition(2);
         self.loops += 1;
         let body = self.block(depth);
         self.loops -= 1;
@@ -103,7 +109,7 @@ impl Generator {
         let placed = self.below(3);
         round.rotate_left(placed);
         if self.chance(30) {
-            let condition = self.expr(Type::Bool, 1);
+            let condition = self.plain_condition(1);
             let last = round.pop().into_iter().collect();
             round.push(Stmt::If(condition, last, vec![Stmt::Assign(count, None, number(0))]));
         }

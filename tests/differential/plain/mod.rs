@@ -5,7 +5,7 @@
 
 pub mod packed;
 
-use crate::interpret::interpret;
+use crate::interpret::{Outcome, Stuck, interpret};
 use crate::print;
 use crate::run::{Failure, Trial};
 use crate::tree::*;
@@ -46,14 +46,22 @@ fn is_plain(kernel: &Kernel) -> bool {
 /// Runs kernels as plain Rust: for each seed that differs, how; and how many ran to their end.
 ///
 /// # Errors
-/// Where rustc refuses the text.
+/// Where rustc refuses the text, or the interpreter finds a mistake of the generator.
 pub(crate) fn run(
     rustc: &Path,
     folder: &Path,
     trials: &[(u64, Trial)],
 ) -> Result<(Vec<(u64, Failure)>, usize), String> {
     let failed = |what: &str, error: std::io::Error| format!("{what}: {error}");
-    let plain: Vec<&(u64, Trial)> = trials.iter().filter(|(_, trial)| is_plain(&trial.kernel)).collect();
+    let mut plain: Vec<(u64, &Trial, Outcome)> = vec![];
+    for (seed, trial) in trials.iter().filter(|(_, trial)| is_plain(&trial.kernel)) {
+        match interpret(&trial.kernel) {
+            Ok(outcome) => plain.push((*seed, trial, outcome)),
+            // Nothing else would end the program.
+            Err(Stuck::TooLong) => {}
+            Err(Stuck::Wrong(why)) => return Err(format!("seed {seed}: {why}\n{}", trial.text())),
+        }
+    }
     let [source, program, input, output] =
         ["kernels.rs", "plain", "plain_input", "plain_output"].map(|name| folder.join(name));
     let mut text =
@@ -66,7 +74,7 @@ pub(crate) fn run(
     );
     let mut calls = String::new();
     let mut bytes = vec![];
-    for (number, (_, trial)) in plain.iter().enumerate() {
+    for (number, (_, trial, _)) in plain.iter().enumerate() {
         let _ = writeln!(text, "mod k{number} {{\nuse super::prelude::*;\n{}\n}}", module(&trial.kernel));
         let _ = writeln!(calls, "    call(k{number}::launch, &mut rest, &mut out);");
         for tensor in &trial.kernel.tensors {
@@ -90,7 +98,7 @@ pub(crate) fn run(
     let results = std::fs::read(&output).map_err(|error| failed("the output", error))?;
     let mut rest = results.as_slice();
     let (mut found, mut ended) = (vec![], 0);
-    for (seed, trial) in plain {
+    for (seed, trial, outcome) in plain {
         let Some((state, after)) = rest.split_first() else { return Err("the program stops".to_owned()) };
         rest = after;
         if *state != 0 {
@@ -101,14 +109,15 @@ pub(crate) fn run(
             trial.kernel.tensors.iter().map(|tensor| tensor.data.len() * tensor.elem.bytes()).sum();
         let (own, after) = rest.split_at(size);
         rest = after;
-        found.extend(difference(&trial.kernel, own).map(|failure| (*seed, failure)));
+        if !outcome.left_64_bits {
+            found.extend(difference(&trial.kernel, &outcome, own).map(|failure| (seed, failure)));
+        }
     }
     Ok((found, ended))
 }
 
 /// How the interpreter's result differs from these bytes.
-fn difference(kernel: &Kernel, mut bytes: &[u8]) -> Option<Failure> {
-    let outcome = interpret(kernel).ok().filter(|outcome| !outcome.left_64_bits)?;
+fn difference(kernel: &Kernel, outcome: &Outcome, mut bytes: &[u8]) -> Option<Failure> {
     for (number, (tensor, wanted)) in kernel.tensors.iter().zip(&outcome.tensors).enumerate() {
         let (own, rest) = bytes.split_at(tensor.data.len() * tensor.elem.bytes());
         bytes = rest;
