@@ -43,6 +43,7 @@ mod pictures;
 mod precision;
 mod products;
 mod promises;
+mod reached;
 mod registers;
 mod repeats;
 mod rust;

@@ -17,8 +17,6 @@ mod share;
 mod signature;
 mod span;
 mod stub;
-#[cfg(test)]
-mod tests;
 
 use proc_macro::TokenStream;
 

@@ -108,6 +108,9 @@ fn text_error(place: span::Place, message: &str) -> TextError {
 mod configuration_tests;
 
 #[cfg(test)]
+mod tests;
+
+#[cfg(test)]
 mod text_tests {
     //! Texts that are kernels, and texts that are none.
 
