@@ -146,6 +146,7 @@ impl Trial<'_> {
         }
         let mut failure = self.failure(shape.sizes.clone(), String::new());
         (failure.error, failure.device) = (None, place);
+        failure.blocks = report.as_ref().map(|report| report.blocks);
         failure.report = report.filter(|report| !report.clean());
         for (number, after) in after.into_iter().enumerate() {
             let Some((after, beside)) = after else { continue };
@@ -197,10 +198,12 @@ impl Trial<'_> {
             WrongElement { at, found: number_of(after[*place]), wanted, bound }
         };
         let first = places.iter().take(REPORTED).map(wrong_element).collect();
+        let kept = |place: &usize| values[*place].bits == after[*place].bits;
         (!places.is_empty()).then(|| WrongTensor {
             name: name.clone(),
             count: places.len(),
             of: after.len(),
+            unchanged: places.iter().all(kept),
             first,
         })
     }

@@ -23,6 +23,8 @@ pub struct Failure {
     pub error: Option<String>,
     /// What the simulator found.
     pub report: Option<Report>,
+    /// The number of blocks that ran, on the simulator.
+    pub blocks: Option<u64>,
     /// The tensors with wrong elements.
     pub wrong: Vec<WrongTensor>,
     /// What was written beside a tensor.
@@ -42,6 +44,8 @@ pub struct WrongTensor {
     pub count: usize,
     /// How many it has.
     pub of: usize,
+    /// Whether each wrong element holds what it held before the launch.
+    pub unchanged: bool,
     /// The first of them, in the order of their coordinates.
     pub first: Vec<WrongElement>,
 }
@@ -74,7 +78,7 @@ impl fmt::Display for Failure {
             let finding = finding.in_file(file, &source).to_string();
             write!(f, "\n  {}", finding.replace('\n', "\n  "))?;
         }
-        for WrongTensor { name, count, of, first } in &self.wrong {
+        for WrongTensor { name, count, of, unchanged, first } in &self.wrong {
             write!(f, "\n  {count} of {of} elements of `{name}` are wrong:")?;
             for WrongElement { at, found, wanted, bound } in first {
                 write!(f, "\n    {name}[{at:?}] is {found}, not {wanted}")?;
@@ -84,6 +88,17 @@ impl fmt::Display for Failure {
             }
             if first.len() < *count {
                 write!(f, "\n    and {} more", count - first.len())?;
+            }
+            if *unchanged {
+                let launch = match self.blocks {
+                    Some(1) => "the launch, of 1 block,".to_owned(),
+                    Some(blocks) => format!("the launch, of {blocks} blocks,"),
+                    None => "the launch".to_owned(),
+                };
+                write!(
+                    f,
+                    "\n    {launch} changed none of them: does `grid` have a thread for each element?"
+                )?;
             }
         }
         for beside in &self.beside {

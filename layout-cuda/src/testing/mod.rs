@@ -324,6 +324,7 @@ impl<'a> Test<'a> {
             device: "any device".to_owned(),
             error: Some(error),
             report: None,
+            blocks: None,
             wrong: Vec::new(),
             beside: Vec::new(),
             right: 0,
