@@ -247,8 +247,8 @@ fn what_is_refused_leads_on() {
         ("let v = threadIdx.x;", "cannot find `threadIdx`", "`thread_idx.x`"),
         ("let v = global_idx.x;", "cannot find `global_idx`", "block_idx.x * block_dim.x"),
         ("let v = thread_idx.x();", "there is no method `x`", "`thread_idx.x`, without brackets"),
-        ("let v = x[i];", "an element of a view of rank 2", "a[[row, column]]"),
-        ("let v = c[[i]];", "1 coordinate for a view of `c` of rank 2", "2 coordinates"),
+        ("let v = x[i];", "1 coordinate for a view of `x` of rank 2", "[[i, j]]"),
+        ("let v = c[[i]];", "1 coordinate for a view of `c` of rank 2", "[[i, j]]"),
         ("let v = x[[0, ..]];", "a range among the coordinates", "x.slice(row)"),
         ("x[[0, 0]] = 1.0;", "`x` is not mutable", "&mut LayoutTensor"),
         ("for v in x { c[[0, 0]] = 1.0; }", "a tensor is no array", "for i in 0..x.dim(0)"),
@@ -259,7 +259,7 @@ fn what_is_refused_leads_on() {
         ("let v = x.dim(2);", "no such mode", "x.dim(1)"),
         ("let v = x.shape[0];", "there is no field `shape`", "x.dim(0)"),
         ("let v = x.T;", "there is no field `T`", "x.transpose()"),
-        ("let v = i.into();", "there is no method `into`", "x as f32"),
+        ("let v = i.into();", "there is no method `into`", "i as f32"),
         ("let v = bf16::from_f32(1.0);", "there is no method `from_f32`", "x.cast::<f32>()"),
         ("let v = transmute::<f32, u32>(1.0);", "there is no function `transmute`", "to_bits"),
         ("let v = Some(3);", "there is no function `Some`", "(found, x)"),
@@ -369,7 +369,7 @@ fn a_way_out_is_of_what_is_there() {
         ("let v = last ** 2.0;", "in front of a number", "`x.powf(0.5)`"),
         ("printf(i);", "there is no function `printf`", "println!"),
         ("let v = np.exp(last);", "cannot find `np`", "belongs to a module"),
-        ("let v = last.warp_reduce();", "there is no method `warp_reduce`", "`x.warp_sum()`"),
+        ("let v = last.warp_reduce();", "there is no method `warp_reduce`", "`last.warp_sum()`"),
         ("c.copy_from(x);", "`c` has extents (M, N) and `x` has (M, K)", "the same tile"),
     ]);
 }

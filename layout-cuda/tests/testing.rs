@@ -43,6 +43,29 @@ fn axpy<const N: usize>(a: f32, x: &LayoutTensor<f32, RowMajor<N>>, y: &mut Layo
     }
 }
 
+/// Without a block for the last elements: `/` rounds down.
+#[tiled_kernel(FLAW = [0, 1], BLOCK = 64, block = [BLOCK], grid = [(N + (1 - FLAW) * (BLOCK - 1)) / BLOCK])]
+fn doubled<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let i = block_idx.x * BLOCK + thread_idx.x;
+    if i < N {
+        y[i] = 2.0 * x[i];
+    }
+}
+
+#[test]
+fn a_grid_that_is_too_small_is_named() {
+    let reference = |case: &mut Case<'_>| {
+        let x = case.input("x");
+        case.expect("y", |[i]| Sum::from(2.0 * x[[i]]));
+    };
+    run(&doubled::DEFINITION, 0, reference).unwrap_or_else(|failure| panic!("{failure}"));
+    let failure = run(&doubled::DEFINITION, 1, reference).expect_err("the last elements are left");
+    assert_eq!(sizes(&failure), "N = 1");
+    let text = failure.to_string();
+    let named = "the launch, of 0 blocks, changed none of them: does `grid` have a thread for each element?";
+    assert!(text.contains(named), "{text}");
+}
+
 #[test]
 fn a_wrong_bound_is_reported_at_the_smallest_size() {
     let reference = |case: &mut Case<'_>| {

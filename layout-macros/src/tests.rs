@@ -231,7 +231,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("let x = thread_idx;", "`thread_idx` is no number"),
         ("let x = thread_idx.w;", "there is no axis `w`"),
         ("let x = a.shape;", "there is no field `shape`"),
-        ("let x = a[0];", "named by all of its coordinates at once"),
+        ("let x = a[0];", "write one for each mode: `[[i, j]]`"),
         ("let x = a.tile([1, 1]);", "`tile` takes 2 arguments, 1 was given"),
         ("let x = a.tiel([1, 1], [0, 0]);", "there is no method `tiel`"),
         ("let x = shared(row_major([4]));", "`shared` needs its element type"),
@@ -253,7 +253,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("for i in (0..8).rev().step_by(2) {}", "`step_by` behind `rev`"),
         ("for (i, j) in 0..8 {}", "the variable of a `for` is one plain name"),
         ("let x = 0..8;", "does not have a range outside of `for`"),
-        ("let [x, ..] = [1, 2];", "does not have this pattern"),
+        ("let [x, ..] = [1, 2];", "name each element"),
         ("#[inline] let x = 1;", "an attribute inside of a kernel"),
         ("if let Some(v) = n { let w = v; }", "does not have `if let` and `while let`"),
         ("if let 1 = n {}", "does not have `if let` and `while let`"),
@@ -483,6 +483,8 @@ fn names_of_others_have_ours_beside_them() {
         ("let x = a.slice(0).dim(1);", "its extent is `x.dim(0)`"),
         ("let x = a[[0, 0]] * n;", "convert the index: `i as f32`"),
         ("let x = a[[0, 0]] * SCALE;", "constant inside of the kernel"),
+        ("let v = a[[0, 0]]; let x = v.relu();", "`v.max(0.0)`, `v.min(1.0)`"),
+        ("let x = a.load(0);", "an element is read as `a[[i, j]]`"),
     ] {
         let found = with_body(body);
         assert!(found[0].contains(way), "{body}: {found:#?}");

@@ -39,6 +39,32 @@ pub fn signed<const N: usize>(shift: isize, y: &mut LayoutTensor<i64, RowMajor<N
     }
 }
 
+/// An index alone as the coordinate of one mode: arguments, views of them, shared memory, references, compound assignments.
+#[tiled_kernel(BLOCK = 64, block = [BLOCK], grid = [N.div_ceil(BLOCK)])]
+pub fn of_one_mode<const N: usize>(
+    x: &LayoutTensor<i32, RowMajor<N>>,
+    rows: &LayoutTensor<i32, RowMajor<3, N>>,
+    y: &mut LayoutTensor<i32, RowMajor<N>>,
+) {
+    fn increase(to: &mut i32) {
+        *to += 1;
+    }
+    fn last(row: View<i32, Read>) -> i32 {
+        row[row.dim(0) - 1]
+    }
+    let (i, row) = (block_idx.x * BLOCK + thread_idx.x, rows.slice(2));
+    let (mut mine, mut reversed) = (y.tile([BLOCK], [block_idx.x]), shared::<i32>(row_major([BLOCK])));
+    reversed[BLOCK - 1 - thread_idx.x] = if i < N { x[i] } else { 0 };
+    barrier();
+    if i < N {
+        mine[thread_idx.x] = reversed[thread_idx.x] + row[i];
+        y[i] *= 2;
+        increase(&mut y[i]);
+        let same = &mut y[i];
+        *same -= last(rows.slice(1));
+    }
+}
+
 /// Three axes of threads and blocks.
 #[tiled_kernel(
     X = 4, Y = 2, Z = 3,
@@ -129,6 +155,18 @@ pub fn cases() -> Vec<Case> {
                 [at, at / 4, at % 4, (-at * 3).max(-20), (4 * at + 2) / 3, (4 * at + i) / 4, (at + 1) / -2]
             };
             Ok(Outcome::exact(y.read()?, (0..n as i64).flat_map(row)))
+        }),
+        Case::new(&of_one_mode::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<i32> = (0..n as i32).map(|i| i * 3 - 50).collect();
+            let rows: Vec<i32> = (0..3 * n as i32).map(|i| 1000 - 7 * i).collect();
+            let (on_x, on_rows) = (run.tensor(&x, [n])?, run.tensor(&rows, [3, n])?);
+            let mut y = run.output([n])?;
+            let (x_view, rows_view) = (on_x.view()?, on_rows.view()?);
+            of_one_mode::launch_with(run.config(), &run.stream(), &x_view, &rows_view, &mut y.view_mut()?)?;
+            let reversed = |i: usize| x.get(i / 64 * 64 + 63 - i % 64).copied().unwrap_or(0);
+            let value = |i: usize| 2 * (reversed(i) + rows[2 * n + i]) + 1 - rows[2 * n - 1];
+            Ok(Outcome::exact(y.read()?, (0..n).map(value)))
         }),
         Case::new(&three_axes::DEFINITION, around_tile([3, 2, 4]), |run| {
             let [a, b, c] = run.size;

@@ -84,7 +84,7 @@ pub use layout::{ColMajor, Contiguous, Layout, Pitched, RowMajor, Strided, col_m
 pub use matrix::*;
 pub use mbarrier::*;
 pub use movement::*;
-pub use number::{Constants, Element, Integer, Literal, Number, assume, select, unroll};
+pub use number::{Constants, Coordinates, Element, Integer, Literal, Number, assume, select, unroll};
 pub use order::{grouped, hilbert};
 pub use small_float::{bf16, e4m3, e5m2, f16};
 #[doc(no_inline)]

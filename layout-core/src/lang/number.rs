@@ -61,6 +61,27 @@ impl<T: Element> Literal<T> for T {}
 /// ```
 pub trait Integer: Copy {}
 
+/// What names an element of a view: a coordinate for each mode, or the index alone where there is one mode.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [4], grid = [1])]
+/// fn diagonal(x: &LayoutTensor<f32, RowMajor<4, 4>>, y: &mut LayoutTensor<f32, RowMajor<4>>) {
+///     let i = thread_idx.x;
+///     y[i] = x[[i, i]]; // y[[i]] is the same
+/// }
+/// # let device = Device::simulator();
+/// let x = device.upload(&(0..16).map(|i| i as f32).collect::<Vec<_>>(), [4, 4])?;
+/// let mut y = device.zeros::<f32, 1>([4])?;
+/// diagonal::launch(&device.stream(), &x, &mut y)?;
+/// assert_eq!(y.download()?, [0.0, 5.0, 10.0, 15.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub trait Coordinates {}
+
+impl<I: Integer, const R: usize> Coordinates for [I; R] {}
+impl<I: Integer> Coordinates for I {}
+
 /// A number or a truth value: an element or an index.
 ///
 /// ```

@@ -5,7 +5,7 @@
 
 use super::device_only;
 use super::layout::Layout;
-use super::number::{Element, Integer};
+use super::number::{Coordinates, Element};
 use super::tensor::Tensor;
 use std::fmt;
 use std::marker::PhantomData;
@@ -161,29 +161,29 @@ pub fn local<T: Element>(_layout: Layout) -> View<T, Write> {
     device_only()
 }
 
-// One implementation for every type of index: the type of an element is known before that of a literal index is.
-impl<T, L, I: Integer, const R: usize> Index<[I; R]> for LayoutTensor<T, L> {
+// One implementation for every kind of coordinates: the type of an element is known before that of a literal index is.
+impl<T, L, C: Coordinates> Index<C> for LayoutTensor<T, L> {
     type Output = T;
-    fn index(&self, _coordinate: [I; R]) -> &T {
+    fn index(&self, _at: C) -> &T {
         device_only()
     }
 }
 
-impl<T, L, I: Integer, const R: usize> IndexMut<[I; R]> for LayoutTensor<T, L> {
-    fn index_mut(&mut self, _coordinate: [I; R]) -> &mut T {
+impl<T, L, C: Coordinates> IndexMut<C> for LayoutTensor<T, L> {
+    fn index_mut(&mut self, _at: C) -> &mut T {
         device_only()
     }
 }
 
-impl<T, A, I: Integer, const R: usize> Index<[I; R]> for View<T, A> {
+impl<T, A, C: Coordinates> Index<C> for View<T, A> {
     type Output = T;
-    fn index(&self, _coordinate: [I; R]) -> &T {
+    fn index(&self, _at: C) -> &T {
         device_only()
     }
 }
 
-impl<T, I: Integer, const R: usize> IndexMut<[I; R]> for View<T, Write> {
-    fn index_mut(&mut self, _coordinate: [I; R]) -> &mut T {
+impl<T, C: Coordinates> IndexMut<C> for View<T, Write> {
+    fn index_mut(&mut self, _at: C) -> &mut T {
         device_only()
     }
 }

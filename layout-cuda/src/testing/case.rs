@@ -64,6 +64,17 @@ impl<V, const R: usize> Index<[usize; R]> for Array<V> {
     }
 }
 
+impl<V> Index<usize> for Array<V> {
+    type Output = V;
+
+    /// # Panics
+    /// Where the index is outside of the tensor, or the tensor has more modes than one.
+    #[track_caller]
+    fn index(&self, at: usize) -> &V {
+        &self[[at]]
+    }
+}
+
 impl Case<'_> {
     /// A dimension: `case.size("N")`.
     #[track_caller]

@@ -67,7 +67,7 @@ impl Lowering<'_> {
         let (text, name) = (name.ident.unraw().to_string(), &name.ident);
         let associated = Intrinsic::from_name(&text, Form::Associated);
         let Some(word) = associated.or_else(|| Intrinsic::from_name(&text, Form::Method)) else {
-            return Some(self.no_method(name));
+            return Some(self.no_method(name, None));
         };
         self.use_type(ty);
         let zero = associated.map(|_| self.add(place, ExprKind::Known(Known::Zero, ty)));
@@ -97,7 +97,7 @@ impl Lowering<'_> {
         let Some(intrinsic) = Intrinsic::from_name(&text, Form::Method) else {
             return match self.short_for(place, node) {
                 Some(found) => found,
-                None => self.no_method(&node.method),
+                None => self.no_method(&node.method, Some(&node.receiver)),
             };
         };
         let types = self.types_of(intrinsic, &node.method, node.turbofish.as_ref());
@@ -274,7 +274,7 @@ impl Lowering<'_> {
         self.refuse(Place::token(name.span()), format!("there is no function `{text}` in a kernel"), help)
     }
 
-    fn no_method(&mut self, name: &Ident) -> ExprId {
+    fn no_method(&mut self, name: &Ident, receiver: Option<&Expr>) -> ExprId {
         let text = name.to_string();
         let help = if Intrinsic::from_name(&text, Form::Function).is_some() {
             format!("it is a function: `{text}(..)`")
@@ -307,6 +307,13 @@ impl Lowering<'_> {
             format!("is `{near}` meant?")
         } else {
             "the methods of views and numbers are listed in `layout_cuda::lang`".to_owned()
+        };
+        let help = match receiver {
+            Some(Expr::Path(path)) => match path.path.get_ident() {
+                Some(receiver) => suggest::of(&receiver.to_string(), &help),
+                None => help,
+            },
+            _ => help,
         };
         self.refuse(Place::token(name.span()), format!("there is no method `{text}` in a kernel"), help)
     }

@@ -2,7 +2,7 @@
 //!
 //! Law: a literal without a suffix gets the element type that rustc gives it, where that follows from operators,
 //! assignments, branches, loops, calls and views. Where nothing follows it stays an index, as in shapes and coordinates. An
-//! expression that is not understood here constrains nothing.
+//! expression that is not understood here constrains nothing. An index alone, `x[i]`, is a coordinate where `x` is a view.
 
 use super::Lowering;
 use super::structs::Structs;
@@ -33,6 +33,7 @@ impl Lowering<'_> {
             shifted: vec![],
             cast: vec![],
             sums: vec![],
+            elements: vec![],
             done: HashMap::new(),
         };
         inference.block(&self.kernel.body);
@@ -52,7 +53,7 @@ impl Lowering<'_> {
                 inference.default_to_i32(&ty, MAX_DEPTH);
             }
         }
-        let Inference { known, literals, sums, .. } = inference;
+        let Inference { known, literals, sums, elements, .. } = inference;
         let signed = |ty: &Ty| resolve(&known, ty) == Ty::Number(TypeRef::Isize);
         let mut signed: Vec<ExprId> =
             sums.iter().filter(|(_, operands)| operands.iter().any(signed)).map(|(id, _)| *id).collect();
@@ -69,6 +70,12 @@ impl Lowering<'_> {
                 // Of the others the value takes the type of what it meets.
                 ExprKind::Float(_, suffix @ None) if ty == TypeRef::Elem(Elem::F64) => *suffix = Some(ty),
                 _ => {}
+            }
+        }
+        for id in elements {
+            let kind = &mut self.kernel.exprs[id.0 as usize].kind;
+            if let ExprKind::Element(view, at) = *kind {
+                *kind = ExprKind::Index(view, vec![at]);
             }
         }
         signed.sort_unstable();
@@ -94,6 +101,8 @@ struct Inference<'k> {
     cast: Vec<Ty>,
     /// Sums, differences, products and shifts, with their operands.
     sums: Vec<(ExprId, [Ty; 2])>,
+    /// What `x[i]` is of a view.
+    elements: Vec<ExprId>,
     done: HashMap<u32, Ty>,
 }
 
@@ -341,10 +350,7 @@ impl Inference<'_> {
             ExprKind::Element(array, at) => {
                 let (array, at) = (self.expr(*array), self.expr(*at));
                 self.unify(&at, &index);
-                match resolve(&self.known, &array) {
-                    Ty::Array(elem) => *elem,
-                    _ => Ty::Other,
-                }
+                self.element_of(id, &array)
             }
             ExprKind::Field(operand, number) => {
                 let operand = self.expr(*operand);
@@ -418,6 +424,18 @@ impl Inference<'_> {
             Ty::Function(parameters, result) => {
                 parameters.iter().zip(arguments).for_each(|(own, given)| self.unify(own, given));
                 *result
+            }
+            _ => Ty::Other,
+        }
+    }
+
+    /// `x[i]`
+    fn element_of(&mut self, id: ExprId, whole: &Ty) -> Ty {
+        match resolve(&self.known, whole) {
+            Ty::Array(elem) => *elem,
+            Ty::View(elem) => {
+                self.elements.push(id);
+                *elem
             }
             _ => Ty::Other,
         }

@@ -90,7 +90,9 @@ impl Lowering<'_> {
     pub(super) fn is_place(&self, id: ExprId) -> bool {
         match self.kernel.exprs[id.0 as usize].kind {
             ExprKind::Local(_) | ExprKind::Index(..) => true,
-            ExprKind::Element(of, _) | ExprKind::Field(of, _) => self.is_place(of),
+            ExprKind::Element(of, _) | ExprKind::Field(of, _) => {
+                matches!(self.kernel.exprs[of.0 as usize].kind, ExprKind::Argument(_)) || self.is_place(of)
+            }
             _ => false,
         }
     }

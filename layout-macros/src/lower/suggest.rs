@@ -332,6 +332,28 @@ pub fn called(name: &str) -> String {
     }
 }
 
+/// A help about `x` as one about the receiver.
+pub fn of(receiver: &str, help: &str) -> String {
+    let mut out = String::new();
+    for (number, part) in help.split('`').enumerate() {
+        if number > 0 {
+            out.push('`');
+        }
+        let code = number % 2 == 1;
+        let mut before = ' ';
+        for (at, letter) in part.char_indices() {
+            let after = part[at..].chars().nth(1).unwrap_or(' ');
+            let word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.');
+            match code && letter == 'x' && !word(before) && (after == '.' || !word(after)) {
+                true => out += receiver,
+                false => out.push(letter),
+            }
+            before = letter;
+        }
+    }
+    out
+}
+
 /// The special values' names in CUDA.
 const PLACES: [(&str, &str); 4] = [
     ("threadIdx", "thread_idx"),

@@ -334,7 +334,12 @@ impl Printer<'_> {
         if self.plain {
             return format!("{}.at([{}])", self.place(place), self.exprs(coordinates));
         }
-        format!("{}[[{}]]", self.place(place), self.exprs(coordinates))
+        let (view, at) = (self.place(place), self.exprs(coordinates));
+        // Of one mode both spellings.
+        match coordinates.len() == 1 && (self.kernel.seed as usize + self.out.len()).is_multiple_of(2) {
+            true => format!("{view}[{at}]"),
+            false => format!("{view}[[{at}]]"),
+        }
     }
 
     fn place(&mut self, place: &Place) -> String {

@@ -68,7 +68,7 @@ impl Evaluator<'_> {
                 return self.fail_help(
                     origin,
                     format!("an element of a view of rank {rank} is named by all of its coordinates at once"),
-                    "write `a[[row, column]]`, for a tensor of rank 1 `a[[i]]`",
+                    "write `a[[row, column]]`, of one mode `a[[i]]`",
                 );
             }
             other => {

@@ -68,7 +68,10 @@ impl Evaluator<'_> {
             return self.fail_help(
                 origin,
                 format!("{given} {} for a view of `{place}` of rank {rank}", plural(given, "coordinate")),
-                format!("write {rank} {}: one for each mode", plural(rank, "coordinate")),
+                match ["i", "j", "k", "l"].get(..rank) {
+                    Some(names) if rank > 0 => format!("write one for each mode: `[[{}]]`", names.join(", ")),
+                    _ => format!("write {rank} {}: one for each mode", plural(rank, "coordinate")),
+                },
             );
         }
         for (id, datum) in written.iter().zip(&coordinates) {
