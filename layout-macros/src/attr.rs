@@ -163,7 +163,12 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
         ),
         (text, _, value) => {
             let keys = KEYS.split('`').skip(1).step_by(2).map(|key| key.trim_end_matches("(..)"));
-            let near = if text == "threads" { Some("block") } else { nearest(text, keys) };
+            let near = match text {
+                "threads" | "block_size" | "block_dim" | "workgroup_size" | "local_size"
+                | "launch_bounds" | "num_threads" => Some("block"),
+                "grid_size" | "grid_dim" => Some("grid"),
+                _ => nearest(text, keys),
+            };
             let help = match near {
                 Some(near) => format!("is `{near}` meant?"),
                 None if value.is_some() => format!(

@@ -80,7 +80,7 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     };
     let Read { attribute, signature, function, lowered } = read;
     let sets = if errors.is_empty() { sets(&lowered, &mut errors) } else { vec![] };
-    let copy = expand::checked_copy(&attribute, &lowered.kernel, &sets, &signature, &function);
+    let copy = expand::checked_copy(&attribute, &lowered, &sets, &signature, &function);
     let face = Face::of(&function, signature);
     let texts = if errors.is_empty() { texts(&lowered, sets, &mut errors) } else { vec![] };
     if function.sig.receiver().is_some() {

@@ -24,6 +24,26 @@ pub fn whole_numbers<T, const N: usize>(
     }
 }
 
+/// Literals and conversions of floats that Rust lacks, as of those that it has.
+#[tiled_kernel(T = [f16, bf16, f32], block = [64], grid = [N.div_ceil(64)])]
+pub fn small_literals<T, const N: usize>(
+    x: &LayoutTensor<T, RowMajor<N>>,
+    half: &LayoutTensor<f16, RowMajor<N>>,
+    y: &mut LayoutTensor<T, RowMajor<N, 3>>,
+    z: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        let most: T = 1.5;
+        y[[i, 0]] = (x[i] * 2.0 + 0.25).min(most);
+        y[[i, 1]] = if x[i] > 0.5 { 1 as T } else { (i as f32 * 0.5) as T };
+        y[[i, 2]] = -0.5;
+        y[[i, 2]] += 2.0 * x[i];
+        let sum = half[i] * 0.5f16 + 1.0;
+        z[i] = sum as f32 + half[i].max(0.0) as f32 + (0.1 as bf16) as f32;
+    }
+}
+
 /// Truth values as elements.
 #[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
 pub fn truth<const N: usize>(
@@ -190,6 +210,31 @@ macro_rules! whole_numbers {
     };
 }
 
+/// The case of a float and what makes it of an `f32`.
+macro_rules! small_literals {
+    ($elem:ident, $of:expr) => {
+        Case::new(&small_literals::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let (plain, halves) = (floats(n, 1), floats(n, 2));
+            let x: Vec<_> = plain.iter().copied().map($of).collect();
+            let half: Vec<f16> = halves.iter().copied().map(f16::from_f32).collect();
+            let (on_x, on_half) = (run.tensor(&x, [n])?, run.tensor(&half, [n])?);
+            let (mut y, mut z) = (run.output([n, 3])?, run.output([n])?);
+            let (x_view, half_view) = (on_x.view()?, on_half.view()?);
+            let (stream, y_view, z_view) = (run.stream(), &mut y.view_mut()?, &mut z.view_mut()?);
+            small_literals::launch_with(run.config(), &stream, &x_view, &half_view, y_view, z_view)?;
+            let row = |(i, x): (usize, &f32)| {
+                let second = if *x > 0.5 { 1.0 } else { i as f32 * 0.5 };
+                [(x * 2.0 + 0.25).min(1.5), second, 2.0 * x - 0.5].map($of)
+            };
+            let sum = |x: &f32| x * 0.5 + 1.0 + x.max(0.0) + bf16::from_f32(0.1).to_f32();
+            let rows = plain.iter().enumerate().flat_map(row);
+            Ok(Outcome::exact(y.read()?, rows).and(Outcome::exact(z.read()?, halves.iter().map(sum))))
+        })
+        .of(Elem::$elem)
+    };
+}
+
 /// The case of a product's element type.
 macro_rules! matmul_of {
     ($elem:ident, $ty:ty) => {
@@ -310,6 +355,9 @@ pub fn cases() -> Vec<Case> {
         whole_numbers!(U64, u64),
         whole_numbers!(U16, u16),
         whole_numbers!(I16, i16),
+        small_literals!(F16, f16::from_f32),
+        small_literals!(Bf16, bf16::from_f32),
+        small_literals!(F32, |value: f32| value),
         Case::new(&truth::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;
             let bools = |seed| integers(n, seed, 1).iter().map(|v| *v != 0).collect::<Vec<bool>>();

@@ -1,8 +1,8 @@
 //! The floats that Rust does not have: of 16 bits `f16` and `bf16`, of 8 bits `e4m3` and `e5m2`.
 //!
 //! Arithmetic on `f16` and `bf16` is done in `f32` and rounded once for each operator, to nearest even: sums belong in
-//! an `f32`. The 8-bit ones are for storage: [`Number::cast`] converts them. `fill` and `pad` take a plain literal; elsewhere
-//! there are the constants, and `0.5f32.cast::<bf16>()`.
+//! an `f32`. The 8-bit ones are for storage. Literals and conversions are written as of Rust's own floats: `x * 2.0`,
+//! `0.5bf16`, `x as f32`, `1.0 as f16`; [`Number::cast`] converts too.
 //!
 //! Source: IEEE 754-2019 (binary16); Open Compute Project, 8-bit Floating Point Specification, revision 1.0.
 

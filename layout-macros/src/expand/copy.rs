@@ -4,12 +4,14 @@
 //! around the kernel is in scope. Types that a list binds are checked for the list's first value; the stages of
 //! layout-core check each. A nested function that asks for a `View` takes every tensor of its elements, as in the language: its
 //! parameter becomes `impl Tensor`, and a view of that takes its name. A `&mut` tensor that is an argument of a call becomes
-//! `&mut *x`: rustc reborrows by itself only where the parameter is a reference.
+//! `&mut *x`: rustc reborrows by itself only where the parameter is a reference. Floats that Rust lacks have literals and
+//! conversions (`small_floats.rs`).
 
+use super::small_floats::Rewriting;
 use crate::attr;
-use crate::lower::allowed_kinds;
+use crate::lower::{Lowered, allowed_kinds};
 use crate::signature;
-use layout_compiler::{Kernel, ParamSet, ParamValue};
+use layout_compiler::{ParamSet, ParamValue};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::parse::Parser as _;
@@ -21,7 +23,7 @@ use syn::{
 /// The module that holds the copy.
 pub fn checked_copy(
     attribute: &attr::Attribute,
-    kernel: &Kernel,
+    Lowered { kernel, small_floats, .. }: &Lowered,
     sets: &[ParamSet],
     signature: &signature::Signature,
     function: &ItemFn,
@@ -70,9 +72,10 @@ pub fn checked_copy(
     let mut statements = function.block.stmts.clone();
     views(&mut statements);
     let lent = Lent { names: lent(function), methods: methods(function) };
+    let rewriting = Rewriting::of(small_floats, kernel, sets);
     let statements = statements.iter().map(|statement| match statement {
-        Stmt::Item(item) => unmarked(quote!(#item)),
-        other => reborrowed(unmarked(quote!(#other)), &lent),
+        Stmt::Item(item) => rewriting.apply(unmarked(quote!(#item))),
+        other => reborrowed(rewriting.apply(unmarked(quote!(#other))), &lent),
     });
     let plain = |name: &Ident| bound(name) || signature.dims.contains(name);
     let inputs = function.sig.inputs.iter().cloned().map(|mut input| {

@@ -5,6 +5,7 @@
 mod copy;
 mod definition;
 mod functions;
+mod small_floats;
 
 use crate::compile::Text;
 use crate::report::Errors;

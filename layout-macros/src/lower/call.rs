@@ -297,6 +297,8 @@ impl Lowering<'_> {
                 | "windows"
         ) {
             "a kernel has no collections and no iterators: write a `for` over indices; an extent is `x.dim(0)`".to_owned()
+        } else if text == "log" {
+            "logarithms are `x.ln()`, `x.log2()`, `x.log10()`; to a base `x.ln() / base.ln()`".to_owned()
         } else if let Some(meant) = suggest::synonym(&text) {
             format!("it is `{meant}` here")
         } else if let Some(way) = suggest::advice(&text) {
@@ -342,6 +344,15 @@ impl Lowering<'_> {
         let named = suggest::text_of(&node.func);
         if let Some(way) = suggest::type_advice(&named) {
             return self.refuse(place, format!("there is no `{named}` in a kernel"), way);
+        }
+        if let Expr::Path(path) = &*node.func
+            && let Some(last) = path.path.segments.last().map(|last| last.ident.to_string())
+            && let Some(known) = suggest::member(&last)
+                .or_else(|| suggest::synonym(&last))
+                .map(|member| format!("it is `{member}` here"))
+                .or_else(|| suggest::advice(&last).map(str::to_owned))
+        {
+            return self.refuse(place, format!("there is no `{named}` in a kernel"), known);
         }
         self.refuse(
             place,

@@ -187,7 +187,7 @@ impl Lowering<'_> {
         self.refuse(
             place,
             format!("`{suffix}` is no type of the kernel language"),
-            "the suffixes are f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, usize and isize",
+            "the suffixes are f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8, usize and isize",
         )
     }
 
@@ -197,6 +197,7 @@ impl Lowering<'_> {
             && let Some(special) = base.path.get_ident().and_then(|name| special(&name.to_string()))
         {
             return match ["x", "y", "z"].iter().position(|known| axis == known) {
+                Some(number) if self.is_absent(special, number) => self.absent_axis(place, &node.base, axis),
                 Some(axis) => self.add(place, ExprKind::Special(special, axis as u32)),
                 None => self.refuse(
                     Place::token(axis.span()),
@@ -240,6 +241,12 @@ impl Lowering<'_> {
                         way,
                     );
                 }
+                if let Some(root) = super::name::root(&node.base)
+                    && matches!(self.scopes.find(&root.to_string()), Found::Nothing)
+                    && special(&root.to_string()).is_none()
+                {
+                    return self.unknown(root);
+                }
                 let help = if let Some(way) = suggest::advice(&text) {
                     way.to_owned()
                 } else if Intrinsic::from_name(&text, Form::Method).is_some() && text != "dim" {
@@ -247,7 +254,7 @@ impl Lowering<'_> {
                 } else if text == "dim" {
                     "the extent of a mode is `x.dim(0)`".to_owned()
                 } else {
-                    "only `thread_idx`, `block_idx`, `block_dim`, `grid_dim` (`.x`) and tuples (`.0`) have fields"
+                    "fields are of `thread_idx`, `block_idx`, `block_dim`, `grid_dim` (`.x`), of tuples (`.0`), and of the kernel's structs"
                         .to_owned()
                 };
                 self.refuse(
@@ -262,6 +269,14 @@ impl Lowering<'_> {
     fn index(&mut self, expr: &Expr, node: &ExprIndex) -> ExprId {
         let coordinates = match &*node.index {
             Expr::Array(array) => &array.elems,
+            Expr::Tuple(tuple) if tuple.elems.len() > 1 => {
+                let (tensor, at) = (suggest::text_of(&node.expr), suggest::text_of(&tuple.elems));
+                return self.refuse(
+                    Place::of_expr(&node.index),
+                    "the coordinates of an element in round brackets",
+                    format!("write `{tensor}[[{at}]]`", at = at.replace(" ,", ",")),
+                );
+            }
             // Of an array, not of a tensor.
             range @ Expr::Range(_) => return self.range_of_elements(Place::of_expr(range)),
             other => {
@@ -329,7 +344,7 @@ fn suffix(text: &str) -> Result<Option<TypeRef>, ()> {
         "" => Ok(None),
         "usize" => Ok(Some(TypeRef::Usize)),
         "isize" => Ok(Some(TypeRef::Isize)),
-        "f16" | "bf16" | "e4m3" | "e5m2" | "bool" => Err(()),
+        "e4m3" | "e5m2" | "bool" => Err(()),
         other => Elem::from_name(other).map(|elem| Some(TypeRef::Elem(elem))).ok_or(()),
     }
 }

@@ -77,6 +77,7 @@ impl Lowering<'_> {
         let mut format = Format::default();
         let Some(literal) = &arguments.text else { return Some(format) };
         let (text, place) = (literal.value(), Place::token(literal.span()));
+        let percent = text.contains('%');
         let parts = match parts(&text) {
             Ok(parts) => parts,
             Err((message, help)) => {
@@ -137,6 +138,14 @@ impl Lowering<'_> {
             format.pieces.push(Piece::Value(number as u32, spec));
         }
         for ((name, value), _) in arguments.values.iter().zip(&used).filter(|(_, used)| !**used) {
+            if percent {
+                self.errors.push(
+                    Place::of_expr(value),
+                    "no `{}` of the format string names this value",
+                    "a value's place is `{}`, not `%d` or `%f`",
+                );
+                continue;
+            }
             let place = name.as_ref().map_or(Place::of_expr(value), |name| Place::token(name.span()));
             self.errors.push(
                 place,

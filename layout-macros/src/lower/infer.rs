@@ -4,9 +4,10 @@
 //! assignments, branches, loops, calls and views. Where nothing follows it stays an index, as in shapes and coordinates. An
 //! expression that is not understood here constrains nothing. An index alone, `x[i]`, is a coordinate where `x` is a view.
 
-use super::Lowering;
 use super::structs::Structs;
 use super::type_annotations::Ty;
+use super::{Lowering, SmallFloats};
+use crate::span::Place;
 use layout_compiler::intrinsic::Intrinsic;
 use layout_compiler::ir::Annotation;
 use layout_compiler::ir::{
@@ -14,14 +15,15 @@ use layout_compiler::ir::{
     TypeRef, UnaryOp,
 };
 use layout_compiler::{Elem, ParamValue};
+use proc_macro2::Span;
 use std::collections::HashMap;
 
 /// Elements within elements of a type that is looked into.
 const MAX_DEPTH: u32 = 16;
 
 impl Lowering<'_> {
-    /// Gives the literals of the kernel their types.
-    pub(super) fn infer_literals(&mut self) {
+    /// Gives the literals of the kernel their types; and what is written of floats that Rust may lack.
+    pub(super) fn infer_literals(&mut self) -> SmallFloats {
         let mut inference = Inference {
             kernel: &self.kernel,
             returns: &self.returns,
@@ -47,13 +49,13 @@ impl Lowering<'_> {
         }
         // So is what was shifted, where it is converted and no index: `(1 << 31) as u64` is negative first.
         let shifted: Vec<Ty> = inference.shifted.iter().map(|ty| resolve(&inference.known, ty)).collect();
-        for ty in std::mem::take(&mut inference.cast) {
+        for (_, ty) in inference.cast.clone() {
             let ty = resolve(&inference.known, &ty);
             if shifted.contains(&ty) {
                 inference.default_to_i32(&ty, MAX_DEPTH);
             }
         }
-        let Inference { known, literals, sums, elements, .. } = inference;
+        let Inference { known, literals, cast, sums, elements, .. } = inference;
         let signed = |ty: &Ty| resolve(&known, ty) == Ty::Number(TypeRef::Isize);
         let mut signed: Vec<ExprId> =
             sums.iter().filter(|(_, operands)| operands.iter().any(signed)).map(|(id, _)| *id).collect();
@@ -64,6 +66,14 @@ impl Lowering<'_> {
                 _ => None,
             })
             .collect();
+        let number = |ty: &Ty| match resolve(&known, ty) {
+            Ty::Number(ty) => Some(ty),
+            _ => None,
+        };
+        let small_floats = SmallFloats {
+            literals: self.literals_of(&typed),
+            casts: cast.iter().filter_map(|(id, from)| self.conversion(*id, number(from))).collect(),
+        };
         for (id, ty) in typed {
             match &mut self.kernel.exprs[id.0 as usize].kind {
                 ExprKind::Int(_, suffix @ None) => *suffix = Some(ty),
@@ -80,6 +90,30 @@ impl Lowering<'_> {
         }
         signed.sort_unstable();
         self.kernel.signed = signed;
+        small_floats
+    }
+
+    /// The literals of elements, with their places: those of a suffix, and those that have a type by inference.
+    fn literals_of(&self, typed: &[(ExprId, TypeRef)]) -> Vec<(Span, TypeRef)> {
+        let suffixed = self.kernel.exprs.iter().enumerate().filter_map(|(id, expr)| match expr.kind {
+            ExprKind::Float(_, Some(ty)) => Some((ExprId(id as u32), ty)),
+            _ => None,
+        });
+        let all = typed.iter().copied().chain(suffixed);
+        all.map(|(id, ty)| (self.place_of(id).start, ty)).collect()
+    }
+
+    /// The place of the type of `x as T`, what `x` is, and `T`.
+    fn conversion(&self, id: ExprId, from: Option<TypeRef>) -> Option<(Span, Option<TypeRef>, TypeRef)> {
+        match self.kernel.exprs[id.0 as usize].kind {
+            ExprKind::Cast(_, to) => Some((self.place_of(id).end, from, to)),
+            _ => None,
+        }
+    }
+
+    fn place_of(&self, id: ExprId) -> Place {
+        let origin = self.kernel.exprs[id.0 as usize].origin;
+        self.places.get(origin.0 as usize).copied().unwrap_or(self.own)
     }
 }
 
@@ -97,8 +131,8 @@ struct Inference<'k> {
     arrays: Vec<Ty>,
     /// What is shifted to the left.
     shifted: Vec<Ty>,
-    /// What is converted.
-    cast: Vec<Ty>,
+    /// The conversions, with the type of what is converted.
+    cast: Vec<(ExprId, Ty)>,
     /// Sums, differences, products and shifts, with their operands.
     sums: Vec<(ExprId, [Ty; 2])>,
     /// What `x[i]` is of a view.
@@ -329,7 +363,7 @@ impl Inference<'_> {
             ExprKind::Binary(op, left, right) => self.binary(id, *op, *left, *right),
             ExprKind::Cast(operand, ty) => {
                 let operand = self.expr(*operand);
-                self.cast.push(operand.clone());
+                self.cast.push((id, operand.clone()));
                 match resolve(&self.known, &operand) {
                     Ty::View(_) => Ty::View(Box::new(Ty::Number(*ty))),
                     _ => Ty::Number(*ty),

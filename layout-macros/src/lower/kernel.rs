@@ -58,6 +58,7 @@ pub fn lower(
         places: vec![],
         errors,
         scopes: Scopes::default(),
+        counters: vec![],
         types: signature.types.clone(),
         constants: constants_at_the_head(function),
         functions_at_the_head: functions_at_the_head(function),
@@ -85,14 +86,14 @@ pub fn lower(
     lowering.dims_in_tensors(signature);
     lowering.site = Site::Body;
     lowering.body(function);
-    lowering.infer_literals();
+    let small_floats = lowering.infer_literals();
     lowering.no_recursion();
     let configuration = lowering.configuration(attribute, function);
     if !lowering.kernel.block.is_empty() {
         // An entry that is missing may be what a parameter is for.
         lowering.all_used(attribute);
     }
-    Lowered { kernel: lowering.kernel, places: lowering.places, configuration }
+    Lowered { kernel: lowering.kernel, places: lowering.places, configuration, small_floats }
 }
 
 /// The arguments, by number, each with the type of one that is a number.

@@ -35,7 +35,7 @@ use layout_compiler::Origin;
 use layout_compiler::ir::{
     Allowed, Expr, ExprId, ExprKind, Kernel, Local, LocalId, RemarkKind, Statement, StatementKind, TypeRef,
 };
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use std::collections::HashMap;
 use syn::ext::IdentExt;
 
@@ -51,6 +51,17 @@ pub struct Lowered {
     pub places: Vec<Place>,
     /// The entries of the attribute that follow from the body, as text.
     pub configuration: Option<String>,
+    /// What rustc does not take as it is written.
+    pub small_floats: SmallFloats,
+}
+
+/// Literals and conversions of element types, some of which Rust lacks.
+#[derive(Default)]
+pub struct SmallFloats {
+    /// Where the literal is, and its type.
+    pub literals: Vec<(Span, TypeRef)>,
+    /// Where the type of `x as T` is, the type of `x` where it is known, and `T`.
+    pub casts: Vec<(Span, Option<TypeRef>, TypeRef)>,
 }
 
 /// A kernel in the making.
@@ -59,6 +70,8 @@ struct Lowering<'a> {
     places: Vec<Place>,
     errors: &'a mut Errors,
     scopes: scope::Scopes,
+    /// The variables of `for` loops.
+    counters: Vec<LocalId>,
     /// The type parameters of the function.
     types: Vec<Ident>,
     /// The `const` items at the head of the body, which the attribute and the signature may name.

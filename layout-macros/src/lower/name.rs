@@ -8,8 +8,8 @@ use layout_compiler::intrinsic::{Form, Intrinsic};
 use layout_compiler::ir::{ExprId, ExprKind, Special, TypeRef};
 use layout_compiler::{Constant, Elem, Known};
 use proc_macro2::Ident;
-use syn::ExprPath;
 use syn::ext::IdentExt;
+use syn::{Expr, ExprPath};
 
 /// Constants that the attribute and the signature may name, through each other.
 const MAX_INLINED: usize = 1000;
@@ -121,7 +121,11 @@ impl Lowering<'_> {
             return self.refuse(place, format!("`{text}` is no number"), help);
         }
         if Intrinsic::from_name(&text, Form::Function).is_some() {
-            return self.refuse(place, format!("`{text}` is a function"), format!("call it: `{text}(..)`"));
+            return self.refuse(
+                place,
+                format!("`{text}` is a function"),
+                format!("call it: `{}`", suggest::member(&text).unwrap_or(text.clone())),
+            );
         }
         self.unknown(name)
     }
@@ -164,6 +168,34 @@ impl Lowering<'_> {
         }
         let value = self.constants[number].1.clone();
         self.expr(&value)
+    }
+
+    /// Whether the attribute writes fewer axes than this one.
+    pub(super) fn is_absent(&self, special: Special, axis: usize) -> bool {
+        let written = match special {
+            Special::ThreadIdx => self.kernel.block.len(),
+            Special::BlockIdx => self.kernel.grid.as_ref().map_or(0, Vec::len),
+            Special::BlockDim | Special::GridDim => 0,
+        };
+        matches!(self.site, Site::Body) && written > 0 && axis >= written
+    }
+
+    /// `thread_idx.y` of a block of one axis: it is 0, which nobody writes on purpose.
+    pub(super) fn absent_axis(&mut self, place: Place, base: &Expr, axis: &Ident) -> ExprId {
+        let base = suggest::text_of(base);
+        let (entry, count) = match base.as_str() {
+            "thread_idx" => ("block", self.kernel.block.len()),
+            _ => ("grid", self.kernel.grid.as_ref().map_or(0, Vec::len)),
+        };
+        let axes = if count == 1 { "1 axis".to_owned() } else { format!("{count} axes") };
+        self.refuse(
+            place,
+            format!("`{base}.{axis}` is always 0: `{entry}` has {axes}"),
+            format!(
+                "give `{entry}` the axis, `{entry} = [{}]`, or leave `{base}.{axis}` out",
+                ["x", "y", "z"][..=count].join(", ")
+            ),
+        )
     }
 
     /// A name that means nothing.
@@ -267,6 +299,15 @@ const CONSTANTS: [(&str, f64); 19] = {
         ("TAU", c::TAU),
     ]
 };
+
+/// The name that an expression of fields begins with.
+pub(super) fn root(expr: &Expr) -> Option<&Ident> {
+    match expr {
+        Expr::Path(path) => path.path.get_ident(),
+        Expr::Field(field) => root(&field.base),
+        _ => None,
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -43,6 +43,7 @@ pub fn mac(name: &str) -> &'static str {
         "vec" | "format" => {
             "a kernel has no heap: a tile is `local::<f32>(layout)` or `shared::<f32>(layout)`"
         }
+        "matches" => "write `match x { 0..=4 => true, _ => false }`",
         "eprintln" | "eprint" => "a GPU has one output: write `println!`",
         "println" | "print" | "panic" | "todo" | "unimplemented" | "unreachable" => {
             "it has no value: write it as a statement, with a `;`"

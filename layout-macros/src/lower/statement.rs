@@ -96,6 +96,18 @@ impl Lowering<'_> {
             Expr::Binary(node) if matches!(binary_op(&node.op), Some((_, true))) => {
                 binary_op(&node.op).and_then(|(op, _)| self.assign(&node.left, Some(op), &node.right))
             }
+            Expr::Binary(node) if binary_op(&node.op).is_some() => {
+                let help = match binary_op(&node.op) {
+                    Some((BinaryOp::Eq, _)) => "an assignment is `=`",
+                    _ => "bind it, `let y = ..;`, or leave it out",
+                };
+                self.errors.push(
+                    place,
+                    format!("`{}` does nothing: its value is not used", text(expr)),
+                    help,
+                );
+                None
+            }
             Expr::ForLoop(node) => return self.for_loop(place, node),
             Expr::While(node) => {
                 self.no_attributes(&node.attrs);
@@ -160,10 +172,16 @@ impl Lowering<'_> {
             return None;
         }
         let is_place = match &self.kernel.exprs[place.0 as usize].kind {
-            ExprKind::Local(local) => {
-                let local = &self.kernel.locals[local.0 as usize];
+            ExprKind::Local(local_id) => {
+                let local = &self.kernel.locals[local_id.0 as usize];
                 if !local.mutable {
-                    let help = format!("declare it as `let mut {}`", local.name);
+                    let name = &local.name;
+                    let help = match self.counters.contains(local_id) {
+                        true => format!(
+                            "a `for` gives `{name}` its values: another step is `.step_by(2)`, else a `while`"
+                        ),
+                        false => format!("declare it as `let mut {name}`"),
+                    };
                     let message = format!("`{}` is assigned and is not `mut`", local.name);
                     self.errors.push(Place::of_expr(target), message, help);
                     return None;
@@ -208,7 +226,16 @@ impl Lowering<'_> {
                     ExprKind::Parameter(_) => "a parameter of the attribute cannot be assigned",
                     _ => "this cannot be assigned",
                 },
-                "assign a `let mut` local, a part of a tuple, or an element: `c[[row, column]] = x;`",
+                match self.kernel.exprs[place.0 as usize].kind {
+                    ExprKind::Argument(number) => {
+                        let name = &self.kernel.arguments[number as usize].name;
+                        format!("copy it first: `let mut {name} = {name};`")
+                    }
+                    _ => {
+                        "assign a `let mut` local, a part of a tuple, or an element: `c[[row, column]] = x;`"
+                            .to_owned()
+                    }
+                },
             );
             return None;
         }
@@ -360,7 +387,9 @@ impl Lowering<'_> {
             Pat::Ident(ident)
                 if ident.by_ref.is_none() && ident.subpat.is_none() && ident.mutability.is_none() =>
             {
-                self.bind(&ident.ident, false)
+                let local = self.bind(&ident.ident, false);
+                self.counters.push(local);
+                local
             }
             Pat::Wild(wild) => self.local(&Ident::new("round", wild.underscore_token.span), false),
             other => {

@@ -69,7 +69,7 @@ const ADVICE: &[(&[&str], &str)] = &[
     (&["get", "load", "read", "ldg", "at", "item"], "an element is read as `x[[i, j]]`"),
     (&["store", "set", "write", "put"], "an element is written as `x[[i, j]] = value;`"),
     (
-        &["into", "from", "to_f32", "from_f32", "to_f64", "from_f64", "cast", "static_cast", "float", "int"],
+        &["into", "from", "cast", "static_cast", "float", "int"],
         "a conversion is `x as f32`, or `x.cast::<f32>()`",
     ),
     (
@@ -81,12 +81,18 @@ const ADVICE: &[(&[&str], &str)] = &[
         "a kernel has no `Option` and no `Result`: keep a truth value beside the number, `(found, x)`",
     ),
     (
-        &["global_idx", "get_global_id", "global_thread_id", "gtid"],
+        &["global_idx", "get_global_id", "global_thread_id", "gtid", "global_invocation_id", "grid"],
         "it is `block_idx.x * block_dim.x + thread_idx.x`",
     ),
-    (&["get_local_id", "local_idx", "unit_pos"], "a thread's place in its block is `thread_idx.x`"),
-    (&["get_local_size", "cube_dim"], "the number of threads of a block is `block_dim.x`"),
-    (&["get_num_groups", "num_programs", "cube_count"], "the number of blocks is `grid_dim.x`"),
+    (
+        &["get_local_id", "local_idx", "unit_pos", "local_invocation_id"],
+        "a thread's place in its block is `thread_idx.x`",
+    ),
+    (&["get_local_size", "cube_dim", "workgroup_size"], "the number of threads of a block is `block_dim.x`"),
+    (
+        &["get_num_groups", "num_programs", "cube_count", "num_workgroups"],
+        "the number of blocks is `grid_dim.x`",
+    ),
     (&["get_global_size"], "the number of threads is `grid_dim.x * block_dim.x`"),
     (&["mean", "average", "avg"], "a mean is a sum over a number: `sum / n as f32`"),
     (
@@ -121,6 +127,10 @@ const ADVICE: &[(&[&str], &str)] = &[
             "bfloat162float",
             "to_f16",
             "to_bf16",
+            "to_f32",
+            "from_f32",
+            "to_f64",
+            "from_f64",
         ],
         "a conversion is `x.cast::<f16>()`, `x.cast::<bf16>()`, `x.cast::<f32>()`",
     ),
@@ -141,13 +151,22 @@ const ADVICE: &[(&[&str], &str)] = &[
         "other extents over the same elements: `x.reshape([M * N])`",
     ),
     (&["t"], "a view with its modes in reverse order is `x.transpose()`"),
-    (&["shape", "size", "dims", "extents", "strides"], "the extent of a mode is `x.dim(0)`"),
+    (&["shape", "size", "dims", "extents", "strides", "numel", "len"], "the extent of a mode is `x.dim(0)`"),
     (
         &["printf", "print", "cout", "device_print", "println"],
         "a kernel prints by `println!(\"{i}: {}\", x[[i]])`; results are written to a `&mut` tensor",
     ),
     (
-        &["warp_reduce", "block_reduce", "reduce", "reduce_sum", "simd_sum"],
+        &[
+            "warp_reduce",
+            "block_reduce",
+            "reduce",
+            "reduce_sum",
+            "simd_sum",
+            "reduce_add_sync",
+            "subgroup_add",
+            "sub_group_reduce_add",
+        ],
         "a sum over a warp is `x.warp_sum()`, over a block `x.block_sum()`; so are maxima and minima",
     ),
     (
@@ -194,7 +213,25 @@ const ADVICE: &[(&[&str], &str)] = &[
         &["async_copy", "cp_async", "memcpy_async", "copy_async", "copy", "memcpy", "load_tile", "copy_tile"],
         "it is `copy_dram_to_sram_async(&mut tile, &view, threads)` of a block, `tile.copy_from_async(&view)` of a thread",
     ),
-    (&["clear", "zero", "zero_", "zeros"], "elements get one value by `x.fill(0.0)`"),
+    (
+        &["clear", "zero_", "zeros", "zeros_like", "ones_like", "full"],
+        "elements get one value by `x.fill(0.0)`",
+    ),
+    (&["zero"], "zero is the literal `0.0`, or `T::ZERO`; elements get one value by `x.fill(0.0)`"),
+    (
+        &["row", "get_row", "col", "column"],
+        "a row is the view `x.slice(i)`, a column `x.transpose().slice(j)`",
+    ),
+    (
+        &["clock", "clock64", "globaltimer"],
+        "a kernel reads no clock: time its launches, `layout_cuda::bench`",
+    ),
+    (
+        &["threadfence", "memory_barrier"],
+        "it is `fence_device()`; of a block's threads alone `fence_block()`",
+    ),
+    (&["threadfence_block"], "it is `fence_block()`"),
+    (&["threadfence_system"], "it is `fence_system()`"),
     (
         &["warpgroup_arrive", "wgmma_fence"],
         "`wgmma` needs no fence before it: the compiler has it where it is due",
@@ -234,9 +271,20 @@ const CONSTANTS: &[(&[&str], &str)] = &[
         "a kernel has no pointers: a tensor is always there, with each extent 0 or more",
     ),
     (
-        &["tid", "tx", "thread_id", "local_id", "idx", "gid", "global_id"],
+        &[
+            "tid",
+            "tx",
+            "thread_id",
+            "local_id",
+            "idx",
+            "gid",
+            "global_id",
+            "global_invocation_id",
+            "local_invocation_id",
+        ],
         "a thread's place is `thread_idx.x`, over all blocks `block_idx.x * block_dim.x + thread_idx.x`",
     ),
+    (&["num_workgroups", "num_groups"], "the number of blocks is `grid_dim.x`"),
     (&["bid", "bx", "block_id", "group_id"], "a block's place is `block_idx.x`"),
     (&["shared__", "smem"], "shared memory is `let mut held = shared::<f32>(row_major([32, 32]));`"),
     (&["none"], "a kernel has no `Option`: keep a truth value next to the number, `(found, x)`"),
@@ -362,18 +410,20 @@ const PLACES: [(&str, &str); 4] = [
     ("gridDim", "grid_dim"),
 ];
 
+/// A member of the vocabulary as it is called.
+pub fn member(name: &str) -> Option<String> {
+    let own = |known: &&Intrinsic| known.name() == name && known.form() != Form::Internal;
+    Intrinsic::ALL.iter().find(own).map(|known| match known.form() {
+        Form::Function if known.arity().1 == 0 => format!("{name}()"),
+        Form::Function => format!("{name}(..)"),
+        Form::Method => called(name),
+        Form::Associated => format!("T::{name}(x)"),
+        Form::Internal => name.to_owned(),
+    })
+}
+
 /// The member of the vocabulary that a name of CUDA or of Rust represents, as it is called.
 pub fn synonym(text: &str) -> Option<String> {
-    let member = |name: &str| {
-        let own = |known: &&Intrinsic| known.name() == name && known.form() != Form::Internal;
-        Intrinsic::ALL.iter().find(own).map(|known| match known.form() {
-            Form::Function if known.arity().1 == 0 => format!("{name}()"),
-            Form::Function => format!("{name}(..)"),
-            Form::Method => called(name),
-            Form::Associated => format!("T::{name}(x)"),
-            Form::Internal => name.to_owned(),
-        })
-    };
     let plain = snake_case(text.trim_start_matches('_'));
     let short = plain.strip_suffix('f').unwrap_or(&plain);
     let meant = |name: &str| SYNONYMS.iter().find(|(other, _)| *other == name).map(|(_, own)| *own);

@@ -77,7 +77,9 @@ impl StaticValue {
             StaticValue::Tuple(_) => "name a part: `x.0`".into(),
             StaticValue::Borrowed(_) => "name what it refers to: `*x`".into(),
             StaticValue::Function(..) => "call it: `f(x)`".into(),
-            StaticValue::Unit => "end the block in a value, without a `;`".into(),
+            StaticValue::Unit => {
+                "end the block in a value, without a `;`; an `if` with a value has an `else`".into()
+            }
             StaticValue::Float(_) if to == "usize" => "write an integer, without a point".into(),
             _ => format!("convert it: `x as {to}`"),
         }

@@ -430,7 +430,12 @@ impl Evaluator<'_> {
             Some(step) if step > 0 => Ok((step, None)),
             None if self.ask(&[&step]) => Err(Failed),
             None if !unroll => Ok((1, Some(step))),
-            _ => self.fail_help(
+            Some(step) => self.fail_help(
+                origin,
+                format!("the step of this loop is {step}; it must be 1 or more"),
+                "a loop runs backwards by `(0..n).rev()`",
+            ),
+            None => self.fail_help(
                 origin,
                 "the step of this loop must be a positive number known at compile time",
                 "leave `unroll` away, or take the step from a parameter of the attribute",
