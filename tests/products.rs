@@ -4,7 +4,7 @@
 
 use layout_compiler::Elem;
 use layout_cuda::{
-    Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Tensor, bf16, f16,
+    Arch, Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Tensor, bf16, f16,
 };
 use layout_kernels::kernels::dgemm;
 use layout_kernels::product::{Kernel, Options, Precision, Workspace, multiply};
@@ -233,6 +233,89 @@ fn matrices_with_strides() -> Result<(), Error> {
             }
         }
     }
+    Ok(())
+}
+
+/// Operands by columns are moved for the kernels of float32, which read rows.
+#[test]
+fn float32_by_rows_and_columns() -> Result<(), Error> {
+    let others = [Arch::SM_75, Arch::SM_80].map(Device::simulator_of);
+    for device in [Device::simulator()].iter().chain(&others) {
+        let stream = device.stream();
+        for shape @ [m, n, k] in [[4, 4, 4], [1, 5, 3], [130, 70, 33], [64, 1, 9], [129, 257, 64]] {
+            let (own_a, own_b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
+            for (of_a, of_b) in [([k, 1], [1, k]), ([1, m], [n, 1]), ([1, m], [1, k])] {
+                let wanted = product((&own_a, of_a), (&own_b, of_b), shape);
+                let a = device.upload_strided(&own_a, [m, k], of_a)?;
+                let b = device.upload_strided(&own_b, [k, n], of_b)?;
+                let mut c = device.zeros::<f32, 2>([m, n])?;
+                layout_kernels::matmul(&stream, &a, &b, &mut c)?;
+                let name = format!("{shape:?}, A {of_a:?}, B {of_b:?}, {}", device.describe());
+                check(Ok(()), &c, [n, 1], true, &wanted, &name);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The plan of each architecture takes no more shared memory than it has.
+#[test]
+fn every_card_multiplies() -> Result<(), Error> {
+    for name in ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a", "sm_121a"] {
+        let device = Device::simulator_of(name.parse().expect("an architecture"));
+        for shape @ [m, n, k] in [[64, 64, 64], [70, 33, 130], [1537, 1540, 8], [1100, 1700, 4]] {
+            let (own_a, own_b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
+            let (a, b) = (device.upload(&own_a, [m, k])?, device.upload(&own_b, [k, n])?);
+            let mut c = device.zeros::<f32, 2>([m, n])?;
+            layout_kernels::matmul(&device.stream(), &a, &b, &mut c)?;
+            let wanted = product((&own_a, [k, 1]), (&own_b, [n, 1]), shape);
+            check(Ok(()), &c, [n, 1], true, &wanted, &format!("{shape:?} on {name}"));
+        }
+        for shape in [[1, 64, 64], [33, 70, 130], [300, 260, 16]] {
+            on_card(&device, shape, f16::from_f32)?;
+            if name != "sm_75" {
+                on_card(&device, shape, bf16::from_f32)?;
+            }
+            if device.arch().number >= 90 {
+                on_card(&device, shape, f64::from)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The product of these types on a device.
+fn on_card<T: Element>(
+    device: &Device,
+    shape @ [m, n, k]: [usize; 3],
+    of: impl Fn(f32) -> T + Copy,
+) -> Result<(), Error> {
+    let (own_a, own_b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
+    let to = |values: &[f32]| values.iter().copied().map(of).collect::<Vec<T>>();
+    let (a, b) = (device.upload(&to(&own_a), [m, k])?, device.upload(&to(&own_b), [k, n])?);
+    let mut c = device.zeros::<T, 2>([m, n])?;
+    layout_kernels::matmul(&device.stream(), &a, &b, &mut c)?;
+    let wanted = product((&own_a, [k, 1]), (&own_b, [n, 1]), shape);
+    for (found, wanted) in c.download()?.iter().zip(wanted) {
+        assert!(found.to_bits() == of(wanted).to_bits(), "{shape:?} of {} on {}", T::ELEM, device.describe());
+    }
+    Ok(())
+}
+
+#[test]
+fn types_without_a_kernel_are_named() -> Result<(), Error> {
+    let device = Device::simulator();
+    let (a, mut c) = (device.zeros::<i32, 2>([4, 4])?, device.zeros::<i32, 2>([4, 4])?);
+    let refused = layout_kernels::matmul(&device.stream(), &a, &a, &mut c).expect_err("no kernel");
+    assert!(refused.to_string().contains("A, B of i32, C of i32"), "{refused}");
+    let t4 = Device::simulator_of(Arch::SM_75);
+    let (a, mut c) = (t4.zeros::<bf16, 2>([4, 4])?, t4.zeros::<bf16, 2>([4, 4])?);
+    let refused = layout_kernels::matmul(&t4.stream(), &a, &a, &mut c).expect_err("no kernel");
+    assert!(refused.to_string().contains("bf16 is of sm_80 and later"), "{refused}");
+    let wide = device.zeros::<f32, 1>([64])?;
+    let (a, mut c) = (wide.part(0, [4, 4], [16, 2])?, device.zeros::<f32, 2>([4, 4])?);
+    let refused = layout_kernels::matmul(&device.stream(), &a, &a, &mut c).expect_err("two gaps");
+    assert!(refused.to_string().contains("strides [16, 2]; `movement::permute`"), "{refused}");
     Ok(())
 }
 

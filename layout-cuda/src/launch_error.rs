@@ -271,7 +271,14 @@ impl fmt::Display for LaunchError {
             LaunchError::Simulator { kernel, why } => write!(f, "kernel `{kernel}`: the simulator: {why}"),
             LaunchError::Findings { kernel, file, report } => {
                 let source = crate::report::source(file, kernel);
-                write!(f, "kernel `{kernel}` in {file}: {}", report.in_file(file, &source))
+                write!(f, "kernel `{kernel}` in {file}:")?;
+                for (number, finding) in report.findings.iter().enumerate() {
+                    write!(f, "{}{}", if number == 0 { " " } else { "\n" }, finding.in_file(file, &source))?;
+                }
+                match report.left_out {
+                    0 => Ok(()),
+                    more => write!(f, "\n{more} further findings left out"),
+                }
             }
         }
     }

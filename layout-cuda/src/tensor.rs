@@ -116,13 +116,25 @@ impl fmt::Display for TensorError {
 impl std::error::Error for TensorError {}
 
 /// A tensor that owns its memory: elements of type `T`, `R` modes, strides in elements.
-#[derive(Debug)]
 pub struct Tensor<T: Element, const R: usize> {
     storage: Storage<T>,
     shape: [usize; R],
     strides: [usize; R],
     len: usize,
     stream: Stream,
+}
+
+impl<T: Element, const R: usize> fmt::Debug for Tensor<T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Its elements may be on a GPU: `download` gives them.
+        let place = self.stream.device().describe();
+        f.debug_struct("Tensor")
+            .field("elem", &T::ELEM)
+            .field("shape", &self.shape)
+            .field("strides", &self.strides)
+            .field("device", &place)
+            .finish()
+    }
 }
 
 /// The memory.

@@ -134,6 +134,27 @@ fn same(
     Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into())
 }
 
+/// An error of an operation's own condition.
+#[cfg(any(feature = "matmul", feature = "movement", feature = "reductions", feature = "transforms"))]
+fn refused<U>(of: &str, condition: &str, values: String) -> Result<U, layout_cuda::Error> {
+    let error = layout_cuda::BindError::Require { condition: condition.to_owned(), values };
+    Err(layout_cuda::LaunchError::Arguments { kernel: of.to_owned(), error }.into())
+}
+
+/// An error where a tensor has no such mode.
+#[cfg(any(feature = "movement", feature = "reductions", feature = "transforms"))]
+fn is_mode(of: &str, argument: &str, axis: usize, modes: usize) -> Result<(), layout_cuda::Error> {
+    if axis < modes {
+        return Ok(());
+    }
+    let values = match modes {
+        0 => format!("axis {axis}, and `{argument}` has no modes"),
+        1 => format!("axis {axis}, and `{argument}` has mode 0 alone"),
+        _ => format!("axis {axis}, and `{argument}` has modes 0 to {}", modes - 1),
+    };
+    refused(of, &format!("axis < {modes}"), values)
+}
+
 /// So many elements of what is kept; of new memory where that has fewer.
 #[cfg(any(
     feature = "experts",

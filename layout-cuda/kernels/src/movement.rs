@@ -7,8 +7,8 @@ use crate::kernels::movement as kernels;
 use crate::three::Three;
 use crate::{same, set};
 use layout_cuda::{
-    BindError, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Stream, TensorArg,
-    TensorArgMut, TensorView, TensorViewMut,
+    Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, TensorArg, TensorArgMut, TensorView,
+    TensorViewMut,
 };
 
 /// `out[i] = x[index[i]]`: rows of a table, such as an embedding. Tables are by rows without gaps. Asynchronous.
@@ -201,9 +201,9 @@ pub fn permute<T: Element, U: Element, const R: usize>(
     out: &mut impl TensorArgMut<U, R>,
 ) -> Result<(), Error> {
     let (x, mut out) = (x.view(), out.view_mut());
-    if let Some(missing) = (0..R).find(|mode| !order.contains(mode)) {
-        let error = BindError::Rank { argument: "x".to_owned(), expected: missing, found: R };
-        return Err(LaunchError::Arguments { kernel: "permute".to_owned(), error }.into());
+    if (0..R).any(|mode| !order.contains(&mode)) {
+        let condition = format!("order has each of the {R} modes of `x` once");
+        return crate::refused("permute", &condition, format!("{order:?}"));
     }
     let (shape, strides) = (order.map(|mode| x.shape()[mode]), order.map(|mode| x.strides()[mode]));
     as_large("permute", shape, out.shape())?;
@@ -319,10 +319,8 @@ pub fn concat<T: Element, const R: usize>(
 ) -> Result<(), Error> {
     let mut out = out.view_mut();
     let (mut shape, strides) = (out.shape(), out.strides());
-    let Some(whole) = shape.get(axis).copied() else {
-        let error = BindError::Rank { argument: "out".to_owned(), expected: axis + 1, found: R };
-        return Err(LaunchError::Arguments { kernel: "concat".to_owned(), error }.into());
-    };
+    crate::is_mode("concat", "out", axis, R)?;
+    let whole = shape[axis];
     for part in parts {
         shape[axis] = part.shape()[axis];
         as_large("concat", shape, part.shape())?;

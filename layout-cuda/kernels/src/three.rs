@@ -2,7 +2,7 @@
 //!
 //! Law: the three modes have each element of the tensor once, in its order.
 
-use crate::same;
+use crate::{is_mode, same};
 use layout_cuda::{BindError, Error, LaunchError};
 
 /// A tensor as three modes: those before one of its modes as one, that mode, those behind it as one.
@@ -26,8 +26,10 @@ impl Three {
         wanted: [usize; R],
     ) -> Result<Three, Error> {
         let refused = |error| Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into());
-        if axis >= R {
-            return refused(BindError::Rank { argument: name.to_owned(), expected: axis + 1, found: R });
+        is_mode(of, name, axis, R)?;
+        if shape[axis] != wanted[axis] {
+            let condition = format!("`{name}` has extent {} in mode {axis}", wanted[axis]);
+            return crate::refused(of, &condition, format!("it has {}", shape[axis]));
         }
         for mode in 0..R {
             same(of, name, mode, shape[mode], ("the extent", "x"), wanted[mode])?;

@@ -9,8 +9,8 @@ use crate::compact::{compact, compact_mut};
 use crate::kernels::transforms as kernels;
 use crate::{Real, kept, same, set};
 use layout_cuda::{
-    BindError, Definition, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Stream, Tensor, TensorArg,
-    TensorArgMut, TensorView, TensorViewMut,
+    Definition, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
+    TensorView, TensorViewMut,
 };
 
 /// The most elements of a transform by one block.
@@ -73,9 +73,8 @@ impl Fft {
         let (x, mut out, pair) = (x.view(), out.view_mut(), R.wrapping_sub(1));
         let axis = self.axis.unwrap_or(pair.wrapping_sub(1));
         if axis >= pair || R == 0 {
-            let expected = axis.saturating_add(2).min(R + 1);
-            let error = BindError::Rank { argument: "x".to_owned(), expected, found: R };
-            return Err(LaunchError::Arguments { kernel: "fft".to_owned(), error }.into());
+            let values = format!("`x` has {R} modes, axis {axis}");
+            return crate::refused("fft", "x has the axis, and a last mode of 2, real and imaginary", values);
         }
         let shape = x.shape();
         same("fft", "x", pair, shape[pair], ("a complex number", "x"), 2)?;

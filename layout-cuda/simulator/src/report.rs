@@ -433,7 +433,9 @@ impl fmt::Display for InFile<'_, Report> {
             writeln!(f, "{} further findings left out", report.left_out)?;
         }
         let state = if report.stopped { "stopped" } else { "done" };
-        writeln!(f, "{} blocks {state}, {} lines with findings", report.blocks, report.findings.len())?;
+        let of = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let (blocks, lines) = (of(report.blocks, "block"), of(report.findings.len() as u64, "line"));
+        writeln!(f, "{blocks} {state}, {lines} with findings")?;
         if report.totals == Counts::default() {
             return Ok(());
         }

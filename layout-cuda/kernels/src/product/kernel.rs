@@ -33,6 +33,21 @@ macro_rules! kernels {
                 }
             }
 
+            /// Whether it reads both operands by rows.
+            pub(super) fn is_by_rows(self) -> bool {
+                matches!(
+                    self,
+                    Kernel::TensorCore
+                        | Kernel::Sgemm
+                        | Kernel::SgemmSliced
+                        | Kernel::SgemmFed
+                        | Kernel::SgemmSlicedFed
+                        | Kernel::GemmSwapped
+                        | Kernel::LastRows
+                        | Kernel::LastColumns
+                )
+            }
+
             /// Its own name, and the parameter that makes it another one than its definition's first set.
             fn own(self) -> Option<(&'static str, (&'static str, ParamValue))> {
                 match self {

@@ -25,8 +25,10 @@ pub use kernel::Kernel;
 pub use plan::{Part, Place, Plan, few_rows, small_tiles};
 pub use workspace::Workspace;
 
-use crate::same;
-use layout_cuda::{Argument, Element, Error, LaunchConfig, Stream, TensorArg, TensorArgMut, TensorViewMut};
+use crate::{refused, same};
+use layout_cuda::{
+    Arch, Argument, Elem, Element, Error, LaunchConfig, Stream, TensorArg, TensorArgMut, TensorViewMut,
+};
 use workspace::{Operand, kept, operands, resized};
 
 /// What a caller may say of how a product is made.
@@ -89,7 +91,11 @@ pub fn multiply<'o, T: Element, U: Element>(
         precision,
     };
     agree(&product)?;
-    let plan = Plan::of(&product, Machine::of(stream.device()), kernel, config.set);
+    let machine = Machine::of(stream.device());
+    if kernel.is_none() {
+        has_kernel(&product, machine)?;
+    }
+    let plan = Plan::of(&product, machine, kernel, config.set);
     let Workspace { a: own_a, b: own_b, c: own_c } = workspace;
     let operands = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
     match plan.c {
@@ -103,12 +109,51 @@ pub fn multiply<'o, T: Element, U: Element>(
     }
 }
 
-/// What no kernel can see, since it is given parts of the matrices: the extents are those of one product.
+/// What no kernel can see, since it is given parts of the matrices: the extents are those of one product, and one mode of each
+/// operand is contiguous.
 fn agree(product: &Product) -> Result<(), Error> {
     let Product { a, b, c, .. } = product;
+    for (name, matrix) in [("a", a), ("b", b)] {
+        if matrix.strides[matrix.along()] != 1 && matrix.shape.iter().all(|extent| *extent > 1) {
+            let values = format!("strides {:?}; `movement::permute` copies it without gaps", matrix.strides);
+            return refused("matmul", &format!("one mode of `{name}` is contiguous"), values);
+        }
+    }
     same("multiply", "b", 0, b.shape[0], ("K", "a"), a.shape[1])?;
     same("multiply", "c", 0, c.shape[0], ("M", "a"), a.shape[0])?;
     same("multiply", "b", 1, b.shape[1], ("N", "c"), c.shape[1])?;
+    Ok(())
+}
+
+/// Refuses types that no kernel of the library multiplies on this machine.
+fn has_kernel(product: &Product, machine: Machine) -> Result<(), Error> {
+    let Product { operand, result, .. } = product;
+    let known = match operand {
+        Elem::F32 | Elem::F64 => result == operand,
+        Elem::F16 | Elem::Bf16 => matches!(result, Elem::F16 | Elem::Bf16 | Elem::F32),
+        Elem::E4m3 | Elem::E5m2 => matches!(result, Elem::F16 | Elem::Bf16 | Elem::F32),
+        Elem::I8 => *result == Elem::I32,
+        _ => false,
+    };
+    if !known {
+        let there = "f32, f64, f16, bf16, e4m3 and e5m2 with a C of 16 or 32 bits, i8 with a C of i32";
+        return refused(
+            "matmul",
+            &format!("there are products of {there}"),
+            format!("A, B of {operand}, C of {result}"),
+        );
+    }
+    if *operand == Elem::F64 && !machine.arch.includes(Kernel::Dgemm.arch()) {
+        let values = format!("the device is {}", machine.arch);
+        return refused("matmul", &format!("f64 is of {} and later", Kernel::Dgemm.arch()), values);
+    }
+    if *operand == Elem::Bf16 && !machine.arch.includes(Arch::BASELINE) {
+        return refused(
+            "matmul",
+            "bf16 is of sm_80 and later; f16 has a kernel here",
+            format!("the device is {}", machine.arch),
+        );
+    }
     Ok(())
 }
 

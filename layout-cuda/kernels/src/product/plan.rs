@@ -35,6 +35,11 @@ const FEW: usize = 4;
 /// What a set has otherwise than the attribute's first.
 pub(super) type Changes = &'static [(&'static str, usize)];
 
+/// Bytes of shared memory that the sliced kernels of float32 take, at most.
+const ALL_SLICES: u64 = 200 << 10;
+/// Half the slices, of half the depth, and a stage less: a third of the bytes.
+const FEW_SLICES: Changes = &[("SLICES", 4), ("BK", 64), ("STAGES", 2)];
+
 /// A kernel's tile of K where its parameters do not determine it.
 const DEPTH: usize = 32;
 
@@ -120,6 +125,22 @@ impl Plan {
     pub fn of(product: &Product, machine: Machine, kernel: Option<Kernel>, asked: Option<&ParamSet>) -> Plan {
         let planner = Planner { product, machine, asked };
         let kernel = kernel.unwrap_or_else(|| planner.fastest(product.c.shape));
+        let plan = planner.by(kernel);
+        match kernel.is_by_rows() {
+            true => {
+                let compact = matches!(kernel, Kernel::Sgemm | Kernel::SgemmSliced);
+                let place = |matrix: &Matrix, place: Place| by_rows(matrix, place, compact);
+                Plan { a: place(&product.a, plan.a), b: place(&product.b, plan.b), ..plan }
+            }
+            false => plan,
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// The plan of a kernel.
+    fn by(&self, kernel: Kernel) -> Plan {
+        let (planner, product) = (self, self.product);
         match kernel {
             Kernel::TensorCore | Kernel::SgemmSlicedFed => planner.by_lines(kernel),
             Kernel::SgemmFed if !planner.is_even() => planner.in_whole_tiles(kernel),
@@ -137,13 +158,11 @@ impl Plan {
                 a: Place::Here,
                 b: Place::Here,
                 c: Place::Here,
-                parts: vec![planner.whole(kernel, &[])],
+                parts: vec![planner.whole(kernel, &numbers(self.smaller(kernel)).collect::<Vec<_>>())],
             },
         }
     }
-}
 
-impl Planner<'_> {
     fn is_ampere(&self) -> bool {
         self.machine.arch.includes(Arch::BASELINE)
     }
@@ -185,7 +204,13 @@ impl Planner<'_> {
         let blocks = m.div_ceil(64).saturating_mul(n.div_ceil(64));
         match (kernel, self.asked) {
             (Kernel::SgemmSlicedFed, None) if (Machine::H200 + 1..=2 * Machine::H200).contains(&blocks) => {
-                &[("SLICES", 4), ("BK", 64), ("STAGES", 2)]
+                FEW_SLICES
+            }
+            // Three stages of all slices are more than the 163 KiB of an A100 and the 99 KiB of a GeForce.
+            (Kernel::SgemmSliced | Kernel::SgemmSlicedFed, None)
+                if self.machine.arch.shared_bytes() < ALL_SLICES =>
+            {
+                FEW_SLICES
             }
             _ => &[],
         }
@@ -613,6 +638,20 @@ fn vectors_fit(matrix: &Matrix) -> bool {
 /// zero.
 fn moved([lines, elements]: [usize; 2], bytes: usize) -> Place {
     Place::Moved { lines, pitch: elements.max(1).next_multiple_of(LINE_BYTES / bytes), transposed: false }
+}
+
+/// The place of an operand for a kernel that reads rows, without gaps between them or at multiples of 16 bytes: one by columns is
+/// moved.
+fn by_rows(matrix: &Matrix, place: Place, compact: bool) -> Place {
+    let [lines, pitch] = matrix.shape;
+    match place {
+        _ if matrix.along() == 1 => place,
+        Place::Here if compact || pitch.is_multiple_of(VECTOR) => {
+            Place::Moved { lines, pitch: pitch.max(1), transposed: true }
+        }
+        Place::Here => transposed(matrix.shape, size_of::<f32>()),
+        Place::Moved { lines, pitch, .. } => Place::Moved { lines, pitch, transposed: true },
+    }
 }
 
 /// The same, rows for columns.
