@@ -253,7 +253,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("for i in (0..8).rev().step_by(2) {}", "`step_by` behind `rev`"),
         ("for (i, j) in 0..8 {}", "the variable of a `for` is one plain name"),
         ("let x = 0..8;", "does not have a range outside of `for`"),
-        ("let [x, ..] = [1, 2];", "does not have this pattern"),
+        ("let [x, ..] = [1, 2];", "does not have `..` in the pattern of an array"),
         ("#[inline] let x = 1;", "an attribute inside of a kernel"),
         ("if let Some(v) = n { let w = v; }", "does not have `if let` and `while let`"),
         ("if let 1 = n {}", "does not have `if let` and `while let`"),
@@ -314,8 +314,8 @@ fn what_a_struct_cannot_be_is_refused_once_with_a_way_out() {
         ("struct Node { next: Node } let y = 1;", "`Node` contains itself"),
         ("struct A { b: B } struct B { a: [A; 2] } let y = 1;", "`A` contains itself"),
         ("struct Held { x: &mut f32 } let y = 1;", "a field that is a reference"),
-        ("struct Held<'a> { x: f32 } let y = 1;", "has no parameters of its own"),
-        ("struct Held<T: Number> { x: f32 } let y = 1;", "has no parameters of its own"),
+        ("struct Held<'a> { x: f32 } let y = 1;", "`Held` has a lifetime"),
+        ("impl<T> Point { fn f() {} } let y = 1;", "`Point` has no parameters"),
         ("#[derive(PartialEq)] struct Held { x: f32 } let y = 1;", "has no meaning for a struct"),
         ("impl Drop for Point { fn drop(&mut self) {} } let y = 1;", "a kernel has no traits of its own"),
         ("impl Nothing { fn f() {} } let y = 1;", "`impl` of `Nothing`, which is no struct of this kernel"),
@@ -330,6 +330,59 @@ fn what_a_struct_cannot_be_is_refused_once_with_a_way_out() {
         ("let p = Point::new(); let y = p + p;", "a tuple"),
     ] {
         let found = with_body(&format!("{point} {body}"));
+        assert_eq!(found.len(), 1, "{body}: {found:#?}");
+        assert!(found[0].contains(message), "{body}: {found:#?}");
+    }
+}
+
+#[test]
+fn what_a_generic_struct_cannot_be_is_refused_once_with_a_way_out() {
+    let items = "struct Ring<const STAGES: usize> { stage: usize } struct Pair<T> { a: T, b: T }
+        impl<const STAGES: usize> Ring<STAGES> {
+            const LAST: usize = STAGES - 1;
+            fn new() -> Self { Self { stage: 0 } }
+            fn get(&self) -> usize { self.stage % STAGES }
+        }
+        impl<T: Number> Pair<T> { fn sum(&self) -> T { self.a + self.b } }";
+    for (body, message) in [
+        (
+            "let r = Ring::new();",
+            "which `STAGES` this `Ring` has is not known here\\n  = help: write it, `Ring::<STAGES>`, or the type of the place that \
+             it is for: `let name: Ring<STAGES> = ..`",
+        ),
+        ("let r = Ring { stage: 0 }; let y = r.get();", "which `STAGES` this `Ring` has is not known here"),
+        ("let p = Pair { a: 1.0, b: 2.0 };", "which `T` this `Pair` has is not known here"),
+        ("let y = Ring::LAST;", "help: write its arguments: `Ring::<STAGES>::LAST`"),
+        ("let y: Pair<f33> = Pair { a: 1.0, b: 2.0 };", "`f33` is no element type and no index type"),
+        ("let y = Ring::<{ 2 + MISSING }>::new();", "`MISSING` is neither bound in the attribute"),
+        ("fn f() -> usize { Ring::<N>::LAST } let y = f();", "does not see the dimension `N`"),
+        (
+            "impl Ring<4> { fn f() {} } let y = 1;",
+            "an `impl` of `Ring<4>` alone, not of each `Ring`\\n  = help: write `impl<const STAGES: usize> Ring<STAGES> { .. }`",
+        ),
+        ("impl Pair<f32> { fn f() {} } let y = 1;", "an `impl` of `Pair<f32>` alone, not of each `Pair`"),
+        ("impl<T> Pair<T> { type Of = T; } let y = 1;", "an `impl` block holds functions and constants"),
+        ("let r = Ring::<4> { stages: 0 };", "`Ring<4>` has no field `stages`\\n  = help: is `stage` meant?"),
+        ("let r = Ring::<4>::nev();", "`Ring<4>` has no function and no constant `nev`"),
+        ("let r = Ring::<4>::new(); r.gett();", "there is no method `gett` in a kernel\\n  = help: is `get` meant?"),
+        (
+            "let f = |r| r.get(); let y = f(Ring::<4>::new());",
+            "annotate the type: `let r: Ring<STAGES> = ..`, `|r: &Ring<STAGES>| ..`",
+        ),
+        ("impl<const S: usize> Ring<S> { fn f(&self) { self.f() } } Ring::<2>::new().f();", "`Ring::f` calls itself"),
+        (
+            "impl<const S: usize> Ring<S> { const A: usize = Self::B; const B: usize = Self::A; } let y = Ring::<2>::A;",
+            "expressions within one another",
+        ),
+        (
+            "impl<T> Pair<T> { fn up(self) -> Pair<(T, T)> { Pair { a: (self.a, self.a), b: (self.b, self.b) } } }
+             let y = Pair::<f32> { a: 1.0, b: 1.0 }.up().up().up().up().up().up().up().up().up().up();",
+            "at most 256 values and 8 structs within one another",
+        ),
+        ("struct Node<T> { next: Node<T> } let y = 1;", "`Node` contains itself"),
+        ("struct Letter<const C: char> { x: f32 } let y = Letter::<'a'> { x: 1.0 };", "a kernel has no text"),
+    ] {
+        let found = with_body(&format!("{items} {body}"));
         assert_eq!(found.len(), 1, "{body}: {found:#?}");
         assert!(found[0].contains(message), "{body}: {found:#?}");
     }

@@ -1,5 +1,6 @@
 //! The kernel as a whole: attribute, signature and body together.
 
+use super::constants::is_generic;
 use super::scope::{Binding, Scopes};
 use super::structs::owner;
 use super::{Lowered, Lowering, Site};
@@ -71,6 +72,7 @@ pub fn lower(
         returns: HashMap::new(),
         references: HashMap::new(),
         structs: Default::default(),
+        wanted: Default::default(),
         own: Place::token(function.sig.fn_token.span),
         site: Site::Attribute,
         scalars: scalars(signature),
@@ -111,7 +113,7 @@ fn scalars(signature: &Signature) -> Vec<(String, Option<TypeRef>)> {
 fn constants_at_the_head(function: &ItemFn) -> Vec<(String, Expr)> {
     let constants = |statement: &Stmt| match statement {
         Stmt::Item(Item::Const(item)) => vec![(item.ident.unraw().to_string(), (*item.expr).clone())],
-        Stmt::Item(Item::Impl(block)) => of_impl(block),
+        Stmt::Item(Item::Impl(block)) if !is_generic(block) => of_impl(block),
         _ => vec![],
     };
     function.block.stmts.iter().flat_map(constants).collect()

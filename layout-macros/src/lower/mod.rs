@@ -3,6 +3,7 @@
 //! Law: every [`layout_compiler::Origin`] of the kernel is an index into [`Lowered::places`]. Nothing is
 //! evaluated here; what a kernel means is settled by `specialise`.
 
+mod arguments;
 mod call;
 mod closure;
 mod constants;
@@ -10,6 +11,7 @@ mod expression;
 mod fields;
 mod format;
 mod functions;
+mod generics;
 mod infer;
 mod jumps;
 mod kernel;
@@ -21,6 +23,7 @@ mod reference;
 mod refuse;
 mod scope;
 mod sequence;
+mod settle;
 mod shape;
 mod statement;
 mod structs;
@@ -84,6 +87,8 @@ struct Lowering<'a> {
     references: HashMap<LocalId, reference::References>,
     /// The structs in scope, and what is of them.
     structs: structs::Structs,
+    /// What is known of the place that a value is for.
+    wanted: shape::Shape,
     /// The kernel's `fn`, in the file that its definition names.
     own: Place,
     /// What is being lowered: where a name may not mean everything.

@@ -1,6 +1,7 @@
 //! Names and paths: what each means.
 
 use super::scope::{Binding, Found};
+use super::shape::Shape;
 use super::structs::Member;
 use super::{Lowering, Site, suggest};
 use crate::span::Place;
@@ -27,16 +28,20 @@ pub fn special(name: &str) -> Option<Special> {
 
 impl Lowering<'_> {
     /// A path as a value.
-    pub(super) fn path(&mut self, node: &ExprPath) -> ExprId {
+    pub(super) fn path(&mut self, node: &ExprPath, wanted: &Shape) -> ExprId {
         let place = Place::of(&node.path);
+        if node.qself.is_none()
+            && let Some(number) = self.struct_at(&node.path)
+        {
+            return self.unit_struct(place, number, wanted);
+        }
         match node.path.get_ident() {
-            Some(name) if name == "Self" && self.structs.own.is_some() => {
-                self.unit_struct(place, self.structs.own.unwrap_or_default())
-            }
             Some(name) if node.qself.is_none() => self.name(name),
-            _ => match (self.member_at(&node.path), limit(node, &self.types)) {
+            _ => match (self.member_at(&node.path), self.limit(node)) {
                 (Some((number, name)), _) => match self.member(number, name) {
                     Ok(Member::Constant(local)) => self.add(place, ExprKind::Local(local)),
+                    Ok(Member::Value(id)) => id,
+                    Ok(Member::Open { .. }) => self.nothing(place),
                     Ok(Member::Function(number)) => {
                         self.calls.push((self.site, number, place));
                         self.add(place, ExprKind::Function(number))
@@ -70,7 +75,20 @@ impl Lowering<'_> {
                 self.calls.push((self.site, number, place));
                 return self.add(place, ExprKind::Function(number));
             }
-            Found::Binding(Binding::Struct(number)) => return self.unit_struct(place, number),
+            Found::Binding(Binding::Struct(number)) => {
+                return self.unit_struct(place, number, &Shape::Other);
+            }
+            Found::Binding(Binding::Value(id)) => {
+                // Each use is an expression of its own.
+                return self.add(place, self.kernel.exprs[id.0 as usize].kind.clone());
+            }
+            Found::Binding(Binding::Type(_)) => {
+                return self.refuse(
+                    place,
+                    format!("`{text}` is a type"),
+                    format!("a value of it is `{text}::ZERO`, `{text}::ONE`, or a literal"),
+                );
+            }
             Found::Outside => {
                 return self.refuse(
                     place,
@@ -213,8 +231,21 @@ impl Lowering<'_> {
     }
 }
 
+impl Lowering<'_> {
+    /// [`limit`], of what is a type here.
+    fn limit(&mut self, node: &ExprPath) -> Option<ExprKind> {
+        let first = node.path.segments.first()?.ident.clone();
+        let ty = self.type_named(&syn::Type::Path(syn::TypePath {
+            attrs: vec![],
+            qself: None,
+            path: first.into(),
+        }));
+        limit(node, ty)
+    }
+}
+
 /// `f32::INFINITY`, `T::MAX`: constants of the element types; `consts::PI` of `f32`, `std::f64::consts::PI`.
-fn limit(node: &ExprPath, types: &[Ident]) -> Option<ExprKind> {
+fn limit(node: &ExprPath, first: Option<TypeRef>) -> Option<ExprKind> {
     if node.qself.is_some() {
         return None;
     }
@@ -223,9 +254,9 @@ fn limit(node: &ExprPath, types: &[Ident]) -> Option<ExprKind> {
     let (elem, name) = match segments.as_slice() {
         [ty, name] if *ty != "consts" => {
             let known = Known::from_name(name)?;
-            let ty = match types.iter().position(|known| known == ty) {
-                Some(number) => TypeRef::Parameter(number as u32),
-                None => TypeRef::Elem(Elem::from_name(ty)?),
+            let ty = match first {
+                Some(known @ (TypeRef::Parameter(_) | TypeRef::Elem(_))) => known,
+                _ => TypeRef::Elem(Elem::from_name(ty)?),
             };
             if let TypeRef::Elem(elem) = ty {
                 Constant::known(elem, known)?;
