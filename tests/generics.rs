@@ -1,4 +1,4 @@
-//! Generic structs in kernels: the same text as a function of the program and of a kernel gives the same numbers, and the text
+//! Generic structs, and functions of them, in kernels: the same text as a function of the program and of a kernel gives the same numbers, and the text
 //! of a kernel with generic structs is that of the kernel with a struct for each combination of arguments.
 
 use super::rust::{compiled, same};
@@ -103,6 +103,46 @@ same! {
         p.sum() + (wide.sum() % 1000) as i32 + low.sum() as i32 + nested.b.sum() * 3 + b
             + (tagged.second().a % 7) as i32 + tagged.0.a as i32 + moved
     }
+    functions_of_generic_structs: |x: i32| -> i32 {
+        #[derive(Clone, Copy)]
+        struct Ring<const STAGES: usize> {
+            stage: usize,
+        }
+        impl<const STAGES: usize> Ring<STAGES> {
+            fn next(&mut self) {
+                self.stage = (self.stage + 1) % STAGES;
+            }
+        }
+        #[derive(Clone, Copy)]
+        struct Pair<T> {
+            a: T,
+            b: T,
+        }
+        fn go<const N: usize>(ring: &mut Ring<N>, steps: i32) -> i32 {
+            for _ in 0..steps {
+                ring.next();
+            }
+            (ring.stage * N) as i32
+        }
+        fn first<T: Copy, const N: usize>(values: [T; N]) -> Pair<T> {
+            Pair { a: values[0], b: values[N - 1] }
+        }
+        fn turned<T: Copy>(pair: Pair<T>) -> Pair<T> {
+            Pair { a: pair.b, b: pair.a }
+        }
+        fn ring<const N: usize>() -> Ring<N> {
+            Ring { stage: N - 1 }
+        }
+        fn times<const BY: i32>(x: i32) -> i32 {
+            x * BY
+        }
+        let (mut three, mut five): (Ring<3>, _) = (ring(), ring::<5>());
+        let steps = x.rem_euclid(7);
+        let pair = turned(first([x, 1, 2]));
+        let other = turned(Pair { a: 1.5f32, b: 2.5 });
+        go(&mut three, steps) + go(&mut five, steps) * 20 + go(&mut five, 2) + pair.a * 3 - pair.b
+            + other.a as i32 + times::<4>(x) + times::<{ 2 + 1 }>(x)
+    }
     arrays_of_both: |x: i32| -> i32 {
         #[derive(Clone, Copy)]
         struct Window<T, const N: usize> {
@@ -178,7 +218,7 @@ mod rings {
         }
     }
 
-    #[tiled_kernel(STAGES = [3, 5], block = [32], grid = [1])]
+    #[tiled_kernel(STAGES = [3, 5], block = [Place::<f32, { DEPTH * 16 }>::COUNT], grid = [1])]
     pub fn generic<const N: usize>(
         x: &LayoutTensor<f32, RowMajor<N, 32>>,
         y: &mut LayoutTensor<f32, RowMajor<2, 32>>,

@@ -324,7 +324,7 @@
 //! - A module's struct that no kernel names is the program's own, and stays as it is; the others are the kernels' alone, as functions are.
 //!
 //! A struct with parameters is one for each combination of arguments. An argument is a type, a number, a constant, a parameter of the
-//! attribute, or an expression in braces. Where it is not written, it follows from the type of the place of the value, `let w: Window<f32, 4> =
+//! attribute, or an expression in braces; a function has such parameters as well. Where it is not written, it follows from the type of the place of the value, `let w: Window<f32, 4> =
 //! ..`, a parameter, a result, a field, or from the types of the values that the struct is made of.
 //!
 //! ```
@@ -350,8 +350,12 @@
 //!         }
 //!     }
 //!
-//!     fn largest(window: &Window<f32, 4>) -> f32 {
-//!         window.values[0].max(window.values[1]).max(window.values[2].max(window.values[3]))
+//!     fn largest<const N: usize>(window: &Window<f32, N>) -> f32 {
+//!         let mut most = window.values[0];
+//!         for i in 1..N {
+//!             most = most.max(window.values[i]);
+//!         }
+//!         most
 //!     }
 //!
 //!     #[tiled_kernel(SIZE = 2, block = [1], grid = [1])]
@@ -411,7 +415,7 @@
 //!
 //! | absent | instead |
 //! |---|---|
-//! | enums, traits and operators of one's own, generics over numbers | a number and `match`; methods; parameters of the attribute |
+//! | enums, traits and operators of one's own | a number and `match`; methods |
 //! | lifetimes, references that are kept | views are values: `&` and `*` change nothing; a tensor will do where a function asks for a `View` or an `impl Tensor`; `&mut` of a variable, of an array's element and of a view's is given to a function or bound by `let` |
 //! | collections, iterators, strings, `format!` | tensors; `for` over indices |
 //! | `panic!`, overflow checks | an access out of range is masked, the simulator reports it; integers wrap around |

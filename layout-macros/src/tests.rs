@@ -218,7 +218,10 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("fn f(x: f32) -> f32 { g(x) } fn g(x: f32) -> f32 { f(x) } let y = 1.0;", "calls itself"),
         ("fn f() -> usize { n } let y = f();", "does not see `n`"),
         ("fn f() -> usize { M } let y = f();", "does not see the dimension `M`"),
-        ("fn f<const S: usize>(x: f32) -> f32 { x } let y = f(1.0);", "has type parameters only"),
+        (
+            "fn f<const S: usize>(x: f32) -> f32 { x } let y = f(1.0);",
+            "which `S` this `f` has is not known here",
+        ),
         ("fn f<T>(x: View<T, Read>) { let y = shared::<T>(row_major([4])); }", "no element type"),
         (
             "fn f<T: Element>(n: usize) { let y = shared::<T>(row_major([4])); } f(1);",
@@ -380,12 +383,38 @@ fn what_a_generic_struct_cannot_be_is_refused_once_with_a_way_out() {
             "at most 256 values and 8 structs within one another",
         ),
         ("struct Node<T> { next: Node<T> } let y = 1;", "`Node` contains itself"),
+        (
+            "fn zeros<const COUNT: usize>() -> [f32; COUNT] { [0.0; COUNT] } let y = zeros();",
+            "which `COUNT` this `zeros` has is not known here\\n  = help: it follows from a struct that is given, `Ring<COUNT>`; else \
+             write it, `zeros::<COUNT>(..)`",
+        ),
+        ("fn count<const C: usize>(r: &Ring<C>) -> usize { C } let f = count;", "which `count` this is follows from its arguments"),
+        ("fn deep<const C: usize>(r: &Ring<C>) { deep(r) } deep(&Ring::<3>::new());", "`deep` calls itself"),
+        ("fn sum<T: Number>(p: Pair<T>) -> T { p.summ() } let y = sum(Pair { a: 1.0f32, b: 2.0 });", "help: is `sum` meant?"),
+        ("impl<T> Pair<T> { fn f<const K: usize>(&self) {} } Pair { a: 1.0f32, b: 2.0 }.f::<3>();", "a method has type parameters only"),
         ("struct Letter<const C: char> { x: f32 } let y = Letter::<'a'> { x: 1.0 };", "a kernel has no text"),
     ] {
         let found = with_body(&format!("{items} {body}"));
         assert_eq!(found.len(), 1, "{body}: {found:#?}");
         assert!(found[0].contains(message), "{body}: {found:#?}");
     }
+}
+
+#[test]
+fn the_attribute_names_constants_of_generic_structs() {
+    let kernel = |block: &str| {
+        let item = "fn k(y: &mut LayoutTensor<f32, RowMajor<96>>) {
+            struct Ring<const STAGES: usize>;
+            impl<const S: usize> Ring<S> { const LAST: usize = S - 1; const THREADS: usize = (Self::LAST + 1) * 32; }
+            impl<const S: usize> Ring<S> { const LOOP: usize = Ring::<S>::LOOP; }
+            y[[thread_idx.x]] = Ring::<3>::THREADS as f32;
+        }";
+        messages(&format!("block = [{block}], grid = [1]"), item)
+    };
+    assert_eq!(kernel("Ring::<3>::THREADS"), [""; 0]);
+    assert_eq!(kernel("Ring::<{ 1 + 2 }>::THREADS"), [""; 0]);
+    assert!(kernel("Ring::THREADS")[0].contains("a kernel cannot name items of the program around it"));
+    assert!(kernel("Ring::<3>::LOOP")[0].contains("within one another"), "{:?}", kernel("Ring::<3>::LOOP"));
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub(super) fn name_of(argument: &GenericArgument) -> Option<&Ident> {
 }
 
 /// `{ A * 2 }` is its one expression.
-fn bare(expr: &Expr) -> &Expr {
+pub(super) fn bare(expr: &Expr) -> &Expr {
     match ungroup(expr) {
         Expr::Block(node) => match node.block.stmts.as_slice() {
             [Stmt::Expr(inner, None)] if node.label.is_none() => bare(inner),
@@ -100,38 +100,55 @@ impl Lowering<'_> {
         template: u32,
         given: Option<&AngleBracketedGenericArguments>,
     ) -> Option<Vec<Argument>> {
+        let given = given.map(|given| &given.args);
+        let mut given = given.into_iter().flatten();
         let item = self.structs.templates[template as usize].item.clone();
-        let mut given = given.into_iter().flat_map(|given| &given.args);
-        let mut out = vec![];
-        for parameter in &item.generics.params {
-            let argument = match parameter {
-                GenericParam::Lifetime(_) => continue,
-                GenericParam::Type(own) => match given.next() {
-                    Some(GenericArgument::Type(Type::Infer(_))) => None,
-                    Some(GenericArgument::Type(ty)) => self.type_argument(ty),
-                    Some(_) => None,
-                    None => {
-                        let (_, ty) = own.default.as_ref()?;
-                        self.within(template, vec![], None, |this| this.type_argument(ty))
-                    }
-                },
-                GenericParam::Const(own) => match given.next() {
-                    Some(GenericArgument::Type(Type::Infer(_))) => None,
-                    Some(GenericArgument::Const(value)) => self.value_argument(&own.ty, value),
-                    Some(GenericArgument::Type(Type::Path(path))) if path.qself.is_none() => {
-                        let path = ExprPath { attrs: vec![], qself: None, path: path.path.clone() };
-                        self.value_argument(&own.ty, &Expr::Path(path))
-                    }
-                    Some(_) => None,
-                    None => {
-                        let (_, value) = own.default.as_ref()?;
-                        self.within(template, vec![], None, |this| this.value_argument(&own.ty, value))
-                    }
-                },
-            };
-            out.push(argument?);
+        let all = item.generics.params.iter().filter(|own| !matches!(own, GenericParam::Lifetime(_)));
+        all.map(|parameter| match given.next() {
+            Some(argument) => self.argument(parameter, argument),
+            None => self.default_of(template, parameter),
+        })
+        .collect()
+    }
+
+    /// Each argument that is written.
+    pub(super) fn each_resolved(
+        &mut self,
+        template: u32,
+        given: &AngleBracketedGenericArguments,
+    ) -> Vec<Option<Argument>> {
+        let item = self.structs.templates[template as usize].item.clone();
+        let mut given = given.args.iter();
+        let all = item.generics.params.iter().filter(|own| !matches!(own, GenericParam::Lifetime(_)));
+        all.map(|parameter| given.next().and_then(|argument| self.argument(parameter, argument))).collect()
+    }
+
+    /// What is written for a parameter; `None` for `_`.
+    fn argument(&mut self, parameter: &GenericParam, written: &GenericArgument) -> Option<Argument> {
+        match (parameter, written) {
+            (_, GenericArgument::Type(Type::Infer(_))) => None,
+            (GenericParam::Type(_), GenericArgument::Type(ty)) => self.type_argument(ty),
+            (GenericParam::Const(own), GenericArgument::Const(value)) => self.value_argument(&own.ty, value),
+            (GenericParam::Const(own), GenericArgument::Type(Type::Path(path))) if path.qself.is_none() => {
+                let path = ExprPath { attrs: vec![], qself: None, path: path.path.clone() };
+                self.value_argument(&own.ty, &Expr::Path(path))
+            }
+            _ => None,
         }
-        Some(out)
+    }
+
+    fn default_of(&mut self, template: u32, parameter: &GenericParam) -> Option<Argument> {
+        match parameter {
+            GenericParam::Type(own) => {
+                let (_, ty) = own.default.as_ref()?;
+                self.within(template, vec![], None, |this| this.type_argument(ty))
+            }
+            GenericParam::Const(own) => {
+                let (_, value) = own.default.as_ref()?;
+                self.within(template, vec![], None, |this| this.value_argument(&own.ty, value))
+            }
+            GenericParam::Lifetime(_) => None,
+        }
     }
 
     fn type_argument(&mut self, ty: &Type) -> Option<Argument> {

@@ -39,6 +39,9 @@ impl Lowering<'_> {
         if let Found::Binding(Binding::Function(number)) = self.scopes.find(&text) {
             return self.call_function(place, name, number, node);
         }
+        if let Found::Binding(Binding::Generic(template)) = self.scopes.find(&text) {
+            return self.call_generic(place, (template, path), node, wanted);
+        }
         let local = matches!(self.scopes.find(&text), Found::Binding(Binding::Local(_)));
         if local || self.kernel.parameters.iter().any(|parameter| parameter.name == text) {
             return self.call_value(place, &node.func, node);

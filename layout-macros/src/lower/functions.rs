@@ -27,6 +27,13 @@ pub(super) struct Declared<'b> {
     own: Option<u32>,
 }
 
+impl Declared<'_> {
+    /// The number of the function.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+}
+
 /// The name of a parameter that is a pattern, as a whole.
 fn whole(place: usize, pattern: &Pat) -> Ident {
     format_ident!("__parameter_{place}", span = Place::of(pattern).start)
@@ -233,7 +240,7 @@ impl Lowering<'_> {
             if let Some(first) = generics.const_params().next() {
                 self.errors.push(
                     Place::of(first),
-                    "a nested function has type parameters only",
+                    "a method has type parameters only",
                     "numbers are arguments: one that is known where it is called is known inside",
                 );
                 continue;

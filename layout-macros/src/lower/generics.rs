@@ -17,14 +17,27 @@ use proc_macro2::Ident;
 use std::borrow::Cow;
 use std::rc::Rc;
 use syn::ext::IdentExt;
-use syn::{ImplItem, ImplItemConst, ItemImpl, ItemStruct, Path, PathArguments, Type};
+use syn::{
+    Fields, Generics, ImplItem, ImplItemConst, ItemFn, ItemImpl, ItemStruct, Path, PathArguments, Type,
+};
 
 /// The most structs that a kernel's generic structs become.
 const MAX_INSTANCES: usize = 256;
 
-/// A generic struct.
+/// What is written of a generic struct or function.
+pub(super) struct Written {
+    pub ident: Ident,
+    pub generics: Generics,
+    pub fields: Fields,
+    /// The function, where it is one.
+    pub function: Option<ItemFn>,
+}
+
+/// A generic struct or function.
 pub(super) struct Template {
-    pub item: Rc<ItemStruct>,
+    pub item: Rc<Written>,
+    /// The functions that a generic function became, with their arguments.
+    pub made: Vec<(Vec<Option<Argument>>, u32)>,
     blocks: Vec<Rc<ItemImpl>>,
     /// The names in scope where it is declared.
     scope: Scopes,
@@ -34,6 +47,12 @@ pub(super) struct Template {
 }
 
 impl Template {
+    /// One that is declared where types mean this.
+    pub fn of(written: Written, types: Vec<Ident>, generics: Vec<Ident>) -> Template {
+        let (item, scope) = (Rc::new(written), Scopes::default());
+        Template { item, made: vec![], blocks: vec![], scope, types, generics }
+    }
+
     /// The `impl` block of this number.
     pub fn block(&self, number: u32) -> Rc<ItemImpl> {
         self.blocks[number as usize].clone()
@@ -53,6 +72,13 @@ pub(super) struct Pending {
     template: u32,
     names: Vec<(String, What)>,
     declared: Declared<'static>,
+}
+
+impl Pending {
+    /// A function of an instance, under the names of its arguments.
+    pub fn of(template: u32, names: Vec<(String, What)>, declared: Declared<'static>) -> Pending {
+        Pending { template, names, declared }
+    }
 }
 
 impl Struct {
@@ -119,13 +145,9 @@ impl Lowering<'_> {
             );
         }
         parameters(&item.generics).next()?;
-        self.structs.templates.push(Template {
-            item: Rc::new(item.clone()),
-            blocks: vec![],
-            scope: Scopes::default(),
-            types: self.types.clone(),
-            generics: self.generics.clone(),
-        });
+        let (ident, generics) = (item.ident.clone(), item.generics.clone());
+        let written = Written { ident, generics, fields: item.fields.clone(), function: None };
+        self.structs.templates.push(Template::of(written, self.types.clone(), self.generics.clone()));
         Some(Generic::Bare(self.structs.templates.len() as u32 - 1))
     }
 

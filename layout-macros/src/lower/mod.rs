@@ -4,6 +4,7 @@
 //! evaluated here; what a kernel means is settled by `specialise`.
 
 mod arguments;
+mod attribute_constants;
 mod call;
 mod closure;
 mod constants;
@@ -11,6 +12,7 @@ mod expression;
 mod fields;
 mod format;
 mod functions;
+mod generic_functions;
 mod generics;
 mod infer;
 mod jumps;
@@ -66,6 +68,8 @@ struct Lowering<'a> {
     types: Vec<Ident>,
     /// The `const` items at the head of the body, which the attribute and the signature may name.
     constants: Vec<(String, syn::Expr)>,
+    /// The constants of generic structs there.
+    of_generics: Vec<attribute_constants::OfGeneric>,
     /// The functions at the head of the body, which the attribute may name.
     functions_at_the_head: Vec<Ident>,
     /// How many constants were put where they are named.

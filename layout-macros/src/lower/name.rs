@@ -9,8 +9,8 @@ use layout_compiler::intrinsic::{Form, Intrinsic};
 use layout_compiler::ir::{ExprId, ExprKind, Special, TypeRef};
 use layout_compiler::{Constant, Elem, Known};
 use proc_macro2::Ident;
-use syn::ExprPath;
 use syn::ext::IdentExt;
+use syn::{Expr, ExprPath};
 
 /// Constants that the attribute and the signature may name, through each other.
 const MAX_INLINED: usize = 1000;
@@ -49,17 +49,25 @@ impl Lowering<'_> {
                     Err(refused) => refused,
                 },
                 (None, Some(kind)) => self.add(place, kind),
-                (None, None) => match self.constant_of_a_struct(node) {
-                    Some(number) => self.constant_in_attribute(number, place),
-                    None => self.refuse(
-                    place,
-                    "a kernel cannot name items of the program around it",
-                    "bind the value in the attribute (`SIZE = 64`), pass it as an argument, or write the function inside \
-                     the kernel; of the types' constants there are `f32::INFINITY`, `i32::MAX` and the like",
-                ),
-                },
+                (None, None) => self.path_elsewhere(node, place),
             },
         }
+    }
+
+    /// A path that names nothing of the body: in the attribute a constant of a struct.
+    fn path_elsewhere(&mut self, node: &ExprPath, place: Place) -> ExprId {
+        if let Some(number) = self.constant_of_a_struct(node) {
+            return self.constant_in_attribute(number, place);
+        }
+        if let Some(value) = self.constant_of_generic(&node.path) {
+            return self.inlined(&value, place);
+        }
+        self.refuse(
+            place,
+            "a kernel cannot name items of the program around it",
+            "bind the value in the attribute (`SIZE = 64`), pass it as an argument, or write the function inside \
+             the kernel; of the types' constants there are `f32::INFINITY`, `i32::MAX` and the like",
+        )
     }
 
     /// A plain name as a value.
@@ -81,6 +89,13 @@ impl Lowering<'_> {
             Found::Binding(Binding::Value(id)) => {
                 // Each use is an expression of its own.
                 return self.add(place, self.kernel.exprs[id.0 as usize].kind.clone());
+            }
+            Found::Binding(Binding::Generic(_)) => {
+                return self.refuse(
+                    place,
+                    format!("which `{text}` this is follows from its arguments"),
+                    format!("call it, or write a closure that does: `|x| {text}(x)`"),
+                );
             }
             Found::Binding(Binding::Type(_)) => {
                 return self.refuse(
@@ -172,6 +187,11 @@ impl Lowering<'_> {
 
     /// A `const` item of the body or of the module in the attribute: its value is where its name does.
     fn constant_in_attribute(&mut self, number: usize, place: Place) -> ExprId {
+        let value = self.constants[number].1.clone();
+        self.inlined(&value, place)
+    }
+
+    fn inlined(&mut self, value: &Expr, place: Place) -> ExprId {
         self.inlined += 1;
         if self.inlined > MAX_INLINED {
             return self.refuse(
@@ -180,8 +200,7 @@ impl Lowering<'_> {
                 "write their numbers",
             );
         }
-        let value = self.constants[number].1.clone();
-        self.expr(&value)
+        self.expr(value)
     }
 
     /// A name that means nothing.

@@ -17,6 +17,8 @@ pub enum Binding {
     Argument(u32),
     /// A struct.
     Struct(u32),
+    /// A function with such parameters.
+    Generic(u32),
     /// A type parameter of a generic struct: its argument.
     Type(u32),
     /// A const parameter of a generic struct: its argument.

@@ -17,16 +17,16 @@ use syn::ext::IdentExt;
 use syn::{Expr, GenericArgument, ImplItem, Type, TypeParamBound, UnOp};
 
 /// What is known of a value.
-struct Value {
-    ty: Ty,
-    shape: Shape,
-    id: Option<ExprId>,
+pub(super) struct Value {
+    pub ty: Ty,
+    pub shape: Shape,
+    pub id: Option<ExprId>,
 }
 
 /// Parameters by their names, as far as they are known.
-struct Inferred<'n> {
+pub(super) struct Inferred<'n> {
     names: Vec<&'n Ident>,
-    arguments: Vec<Option<Argument>>,
+    pub arguments: Vec<Option<Argument>>,
 }
 
 impl Lowering<'_> {
@@ -100,8 +100,7 @@ impl Lowering<'_> {
         {
             return Ok(*wanted);
         }
-        let arguments = vec![None; names.len()];
-        let mut found = Inferred { names, arguments };
+        let mut found = Inferred::of(names);
         for (ty, id) in given {
             let value = Value { ty: self.type_of(id), shape: self.shape_of(id), id: Some(id) };
             self.match_type(ty, value, &mut found);
@@ -128,7 +127,7 @@ impl Lowering<'_> {
     }
 
     /// Takes from a value what its type says of the parameters.
-    fn match_type(&mut self, ty: &Type, value: Value, found: &mut Inferred<'_>) {
+    pub(super) fn match_type(&mut self, ty: &Type, value: Value, found: &mut Inferred<'_>) {
         match ty {
             Type::Group(inner) => self.match_type(&inner.elem, value, found),
             Type::Paren(inner) => self.match_type(&inner.elem, value, found),
@@ -349,7 +348,19 @@ impl Lowering<'_> {
     }
 }
 
-impl Inferred<'_> {
+impl<'n> Inferred<'n> {
+    /// Parameters of which nothing is known.
+    pub(super) fn of(names: Vec<&'n Ident>) -> Inferred<'n> {
+        let arguments = vec![None; names.len()];
+        Inferred { names, arguments }
+    }
+
+    /// Whether the parameter of this name has no argument yet.
+    pub(super) fn is_open(&self, name: &Ident) -> bool {
+        let own = self.names.iter().zip(&self.arguments);
+        own.into_iter().any(|(known, argument)| *known == name && argument.is_none())
+    }
+
     fn set(&mut self, name: &Ident, argument: Argument) {
         let own = self.names.iter().position(|known| *known == name);
         if let Some(open @ None) = own.map(|own| &mut self.arguments[own]) {

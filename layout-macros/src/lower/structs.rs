@@ -161,6 +161,7 @@ impl Lowering<'_> {
         let mut declared = vec![];
         for item in items() {
             match item {
+                Item::Fn(item) if self.keep_function(item) => {}
                 Item::Fn(item) => declared.push(self.declare_function(Cow::Borrowed(item), None)),
                 Item::Impl(item) => declared.extend(self.declare_methods(item)),
                 _ => {}
