@@ -21,6 +21,7 @@ mod epilogues;
 mod explain;
 mod findings;
 mod flags;
+mod generics;
 mod grids;
 mod hoist;
 mod hopper;

@@ -280,9 +280,9 @@ fn what_is_refused_leads_on() {
         ("let v = shared::<f32>(row_major([n]));", "not known at compile time", "parameter of the attribute"),
         ("let v = shared([32]);", "`shared` needs its element type", "shared::<f32>"),
         (
-            "fn f<const K: usize>(x: f32) -> f32 { x } let v = f::<4>(1.0);",
-            "type parameters only",
-            "arguments",
+            "fn f<const K: usize>(x: f32) -> f32 { x } let v = f(1.0);",
+            "which `K` this `f` has is not known here",
+            "f::<K>(..)",
         ),
         ("y[[0]] = [1, 2, 3][i];", "an index of an array of 3 that may be out of bounds", "i.min(2)"),
         ("for k in 0..n { break 1; }", "a `break` with a value", "only a `loop` has a value"),

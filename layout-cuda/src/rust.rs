@@ -319,8 +319,64 @@
 //!   functions and constants, which the attribute may name: `block = [Walk::THREADS]`.
 //! - What a value's struct is must be known where a field or a method is named: from a literal, a declared type, a function's result. A
 //!   closure's parameter has its type written, `|p: Point| p.x`, where two structs have such a field.
-//! - A struct has no parameters of its own: its fields name the kernel's, `x: [T; SIZE]`. `#[derive(Clone, Copy)]` is the one attribute.
+//! - A struct has type and const parameters, with defaults, and names the kernel's as well: `x: [T; SIZE]`. Its `impl` blocks are for every
+//!   argument, `impl<T, const N: usize> Window<T, N>`. `#[derive(Clone, Copy)]` is the one attribute.
 //! - A module's struct that no kernel names is the program's own, and stays as it is; the others are the kernels' alone, as functions are.
+//!
+//! A struct with parameters is one for each combination of arguments. An argument is a type, a number, a constant, a parameter of the
+//! attribute, or an expression in braces; a function has such parameters as well. Where it is not written, it follows from the type of the place of the value, `let w: Window<f32, 4> =
+//! ..`, a parameter, a result, a field, or from the types of the values that the struct is made of.
+//!
+//! ```
+//! # use layout_cuda::{Device, tiled_kernels};
+//! #[tiled_kernels]
+//! mod windows {
+//!     /// The last values.
+//!     struct Window<T, const N: usize> {
+//!         values: [T; N],
+//!         next: usize,
+//!     }
+//!
+//!     impl<T: Number, const N: usize> Window<T, N> {
+//!         const LAST: usize = N - 1;
+//!
+//!         fn of(x: T) -> Self {
+//!             Self { values: [x; N], next: 0 }
+//!         }
+//!
+//!         fn push(&mut self, x: T) {
+//!             self.values[self.next] = x;
+//!             self.next = if self.next == Self::LAST { 0 } else { self.next + 1 };
+//!         }
+//!     }
+//!
+//!     fn largest<const N: usize>(window: &Window<f32, N>) -> f32 {
+//!         let mut most = window.values[0];
+//!         for i in 1..N {
+//!             most = most.max(window.values[i]);
+//!         }
+//!         most
+//!     }
+//!
+//!     #[tiled_kernel(SIZE = 2, block = [1], grid = [1])]
+//!     pub fn walk<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<2>>) {
+//!         let mut some = Window::<f32, { SIZE * 2 }>::of(0.0);
+//!         let mut count = Window { values: [0u32, 0], next: 0 };
+//!         for i in 0..N {
+//!             some.push(x[[i]]);
+//!             count.push(i as u32);
+//!         }
+//!         y[[0]] = largest(&some);
+//!         y[[1]] = (count.values[0] + count.values[1]) as f32;
+//!     }
+//! }
+//! let device = Device::simulator();
+//! let x = device.upload(&[9.0f32, 1.0, 7.0, 2.0, 3.0], [5])?;
+//! let mut y = device.zeros::<f32, 1>([2])?;
+//! windows::walk::launch(&device.stream(), &x, &mut y)?;
+//! assert_eq!(y.download()?, [7.0, 7.0]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
 //!
 //! # Constants, the attribute, the signature
 //!
@@ -359,7 +415,7 @@
 //!
 //! | absent | instead |
 //! |---|---|
-//! | enums, traits and operators of one's own, generics over numbers | a number and `match`; methods; parameters of the attribute |
+//! | enums, traits and operators of one's own | a number and `match`; methods |
 //! | lifetimes, references that are kept | views are values: `&` and `*` change nothing; a tensor will do where a function asks for a `View` or an `impl Tensor`; `&mut` of a variable, of an array's element and of a view's is given to a function or bound by `let` |
 //! | collections, iterators, strings, `format!` | tensors; `for` over indices |
 //! | `panic!`, overflow checks | an access out of range is masked, the simulator reports it; integers wrap around |

@@ -218,7 +218,10 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("fn f(x: f32) -> f32 { g(x) } fn g(x: f32) -> f32 { f(x) } let y = 1.0;", "calls itself"),
         ("fn f() -> usize { n } let y = f();", "does not see `n`"),
         ("fn f() -> usize { M } let y = f();", "does not see the dimension `M`"),
-        ("fn f<const S: usize>(x: f32) -> f32 { x } let y = f(1.0);", "has type parameters only"),
+        (
+            "fn f<const S: usize>(x: f32) -> f32 { x } let y = f(1.0);",
+            "which `S` this `f` has is not known here",
+        ),
         ("fn f<T>(x: View<T, Read>) { let y = shared::<T>(row_major([4])); }", "no element type"),
         (
             "fn f<T: Element>(n: usize) { let y = shared::<T>(row_major([4])); } f(1);",
@@ -314,8 +317,8 @@ fn what_a_struct_cannot_be_is_refused_once_with_a_way_out() {
         ("struct Node { next: Node } let y = 1;", "`Node` contains itself"),
         ("struct A { b: B } struct B { a: [A; 2] } let y = 1;", "`A` contains itself"),
         ("struct Held { x: &mut f32 } let y = 1;", "a field that is a reference"),
-        ("struct Held<'a> { x: f32 } let y = 1;", "has no parameters of its own"),
-        ("struct Held<T: Number> { x: f32 } let y = 1;", "has no parameters of its own"),
+        ("struct Held<'a> { x: f32 } let y = 1;", "`Held` has a lifetime"),
+        ("impl<T> Point { fn f() {} } let y = 1;", "`Point` has no parameters"),
         ("#[derive(PartialEq)] struct Held { x: f32 } let y = 1;", "has no meaning for a struct"),
         ("impl Drop for Point { fn drop(&mut self) {} } let y = 1;", "a kernel has no traits of its own"),
         ("impl Nothing { fn f() {} } let y = 1;", "`impl` of `Nothing`, which is no struct of this kernel"),
@@ -333,6 +336,85 @@ fn what_a_struct_cannot_be_is_refused_once_with_a_way_out() {
         assert_eq!(found.len(), 1, "{body}: {found:#?}");
         assert!(found[0].contains(message), "{body}: {found:#?}");
     }
+}
+
+#[test]
+fn what_a_generic_struct_cannot_be_is_refused_once_with_a_way_out() {
+    let items = "struct Ring<const STAGES: usize> { stage: usize } struct Pair<T> { a: T, b: T }
+        impl<const STAGES: usize> Ring<STAGES> {
+            const LAST: usize = STAGES - 1;
+            fn new() -> Self { Self { stage: 0 } }
+            fn get(&self) -> usize { self.stage % STAGES }
+        }
+        impl<T: Number> Pair<T> { fn sum(&self) -> T { self.a + self.b } }";
+    for (body, message) in [
+        (
+            "let r = Ring::new();",
+            "which `STAGES` this `Ring` has is not known here\\n  = help: write it, `Ring::<STAGES>`, or the type of the place that \
+             it is for: `let name: Ring<STAGES> = ..`",
+        ),
+        ("let r = Ring { stage: 0 }; let y = r.get();", "which `STAGES` this `Ring` has is not known here"),
+        ("let p = Pair { a: 1.0, b: 2.0 };", "which `T` this `Pair` has is not known here"),
+        ("let y = Ring::LAST;", "help: write its arguments: `Ring::<STAGES>::LAST`"),
+        ("let y: Pair<f33> = Pair { a: 1.0, b: 2.0 };", "`f33` is no element type and no index type"),
+        ("let y = Ring::<{ 2 + MISSING }>::new();", "`MISSING` is neither bound in the attribute"),
+        ("fn f() -> usize { Ring::<N>::LAST } let y = f();", "does not see the dimension `N`"),
+        (
+            "impl Ring<4> { fn f() {} } let y = 1;",
+            "an `impl` of `Ring<4>` alone, not of each `Ring`\\n  = help: write `impl<const STAGES: usize> Ring<STAGES> { .. }`",
+        ),
+        ("impl Pair<f32> { fn f() {} } let y = 1;", "an `impl` of `Pair<f32>` alone, not of each `Pair`"),
+        ("impl<T> Pair<T> { type Of = T; } let y = 1;", "an `impl` block holds functions and constants"),
+        ("let r = Ring::<4> { stages: 0 };", "`Ring<4>` has no field `stages`\\n  = help: is `stage` meant?"),
+        ("let r = Ring::<4>::nev();", "`Ring<4>` has no function and no constant `nev`"),
+        ("let r = Ring::<4>::new(); r.gett();", "there is no method `gett` in a kernel\\n  = help: is `get` meant?"),
+        (
+            "let f = |r| r.get(); let y = f(Ring::<4>::new());",
+            "annotate the type: `let r: Ring<STAGES> = ..`, `|r: &Ring<STAGES>| ..`",
+        ),
+        ("impl<const S: usize> Ring<S> { fn f(&self) { self.f() } } Ring::<2>::new().f();", "`Ring::f` calls itself"),
+        (
+            "impl<const S: usize> Ring<S> { const A: usize = Self::B; const B: usize = Self::A; } let y = Ring::<2>::A;",
+            "expressions within one another",
+        ),
+        (
+            "impl<T> Pair<T> { fn up(self) -> Pair<(T, T)> { Pair { a: (self.a, self.a), b: (self.b, self.b) } } }
+             let y = Pair::<f32> { a: 1.0, b: 1.0 }.up().up().up().up().up().up().up().up().up().up();",
+            "at most 256 values and 8 structs within one another",
+        ),
+        ("struct Node<T> { next: Node<T> } let y = 1;", "`Node` contains itself"),
+        (
+            "fn zeros<const COUNT: usize>() -> [f32; COUNT] { [0.0; COUNT] } let y = zeros();",
+            "which `COUNT` this `zeros` has is not known here\\n  = help: it follows from a struct that is given, `Ring<COUNT>`; else \
+             write it, `zeros::<COUNT>(..)`",
+        ),
+        ("fn count<const C: usize>(r: &Ring<C>) -> usize { C } let f = count;", "which `count` this is follows from its arguments"),
+        ("fn deep<const C: usize>(r: &Ring<C>) { deep(r) } deep(&Ring::<3>::new());", "`deep` calls itself"),
+        ("fn sum<T: Number>(p: Pair<T>) -> T { p.summ() } let y = sum(Pair { a: 1.0f32, b: 2.0 });", "help: is `sum` meant?"),
+        ("impl<T> Pair<T> { fn f<const K: usize>(&self) {} } Pair { a: 1.0f32, b: 2.0 }.f::<3>();", "a method has type parameters only"),
+        ("struct Letter<const C: char> { x: f32 } let y = Letter::<'a'> { x: 1.0 };", "a kernel has no text"),
+    ] {
+        let found = with_body(&format!("{items} {body}"));
+        assert_eq!(found.len(), 1, "{body}: {found:#?}");
+        assert!(found[0].contains(message), "{body}: {found:#?}");
+    }
+}
+
+#[test]
+fn the_attribute_names_constants_of_generic_structs() {
+    let kernel = |block: &str| {
+        let item = "fn k(y: &mut LayoutTensor<f32, RowMajor<96>>) {
+            struct Ring<const STAGES: usize>;
+            impl<const S: usize> Ring<S> { const LAST: usize = S - 1; const THREADS: usize = (Self::LAST + 1) * 32; }
+            impl<const S: usize> Ring<S> { const LOOP: usize = Ring::<S>::LOOP; }
+            y[[thread_idx.x]] = Ring::<3>::THREADS as f32;
+        }";
+        messages(&format!("block = [{block}], grid = [1]"), item)
+    };
+    assert_eq!(kernel("Ring::<3>::THREADS"), [""; 0]);
+    assert_eq!(kernel("Ring::<{ 1 + 2 }>::THREADS"), [""; 0]);
+    assert!(kernel("Ring::THREADS")[0].contains("a kernel cannot name items of the program around it"));
+    assert!(kernel("Ring::<3>::LOOP")[0].contains("within one another"), "{:?}", kernel("Ring::<3>::LOOP"));
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod matrix;
 mod memory;
 mod movement;
 mod orders;
+mod pipelines;
 mod pitch;
 mod pooling;
 mod puzzles;
@@ -85,6 +86,7 @@ pub fn cases() -> Vec<Case> {
         scaled::cases(),
         selection::cases(),
         pitch::cases(),
+        pipelines::cases(),
         pooling::cases(),
         sharing::cases(),
         sorting::cases(),

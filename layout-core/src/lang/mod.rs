@@ -27,6 +27,7 @@
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d`; with block scales `load_a_scales`, `load_b_scales`, [`TensorCore::mma_scaled`] |
 //! | elements of an accumulator | [`accumulator_row`], [`accumulator_column`] |
 //! | orders of tiles | [`grouped`], [`hilbert`] |
+//! | rings of stages | [`Pipeline`], [`CopyPipeline`] |
 //! | block-scaled numbers | [`e2m1_bits`], [`e2m1_value`], [`ue8m0_bits`], [`ue8m0_value`] |
 //! | sums | [`group_sum`], [`group_max`], [`add_compensated`] |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], `div_ceil` |
@@ -65,6 +66,7 @@ mod tma;
 #[doc = include_str!("numbers.md")]
 pub mod numbers {}
 mod order;
+mod pipeline;
 mod small_float;
 mod sum;
 mod tcgen05;
@@ -86,6 +88,7 @@ pub use mbarrier::*;
 pub use movement::*;
 pub use number::{Constants, Coordinates, Element, Integer, Literal, Number, assume, select, unroll};
 pub use order::{grouped, hilbert};
+pub use pipeline::{CopyPipeline, Pipeline};
 pub use small_float::{bf16, e4m3, e5m2, f16};
 #[doc(no_inline)]
 pub use std::f32::consts;

@@ -1,9 +1,9 @@
 //! Calls: the vocabulary, and the nested functions.
 
 use super::scope::{Binding, Found};
+use super::shape::Shape;
 use super::structs::Member;
 use super::{Lowering, suggest};
-use crate::signature::type_ref;
 use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
 use layout_compiler::ir::{ExprId, ExprKind, TypeRef};
@@ -14,7 +14,7 @@ use syn::{AngleBracketedGenericArguments, Expr, ExprCall, ExprMethodCall, Generi
 
 impl Lowering<'_> {
     /// `name(..)`, `name::<T>(..)`.
-    pub(super) fn call(&mut self, expr: &Expr, node: &ExprCall) -> ExprId {
+    pub(super) fn call(&mut self, expr: &Expr, node: &ExprCall, wanted: &Shape) -> ExprId {
         let place = Place::of_expr(expr);
         if let Some(found) = self.of_a_type(place, node) {
             return found;
@@ -23,20 +23,24 @@ impl Lowering<'_> {
             // `(|x| x + 1)(y)`
             Expr::Paren(inner) => return self.call_value(place, &inner.expr, node),
             Expr::Path(path) if path.qself.is_none() && path.path.segments.len() == 1 => {
+                if let Some(number) = self.struct_at(&path.path) {
+                    let arguments = node.args.iter().collect::<Vec<_>>();
+                    return self.tuple_struct(place, number, &arguments, wanted);
+                }
                 &path.path.segments[0]
             }
             Expr::Path(path) => match self.member_at(&path.path) {
-                Some((number, name)) => return self.call_member(place, (number, name), node),
+                Some((number, name)) => return self.call_member(place, (number, name), node, wanted),
                 None => return self.no_path(node),
             },
             _ => return self.no_path(node),
         };
-        if let Some(number) = self.struct_named(&path.ident) {
-            return self.tuple_struct(place, number, &node.args.iter().collect::<Vec<_>>());
-        }
         let (name, text) = (&path.ident, path.ident.unraw().to_string());
         if let Found::Binding(Binding::Function(number)) = self.scopes.find(&text) {
             return self.call_function(place, name, number, node);
+        }
+        if let Found::Binding(Binding::Generic(template)) = self.scopes.find(&text) {
+            return self.call_generic(place, (template, path), node, wanted);
         }
         let local = matches!(self.scopes.find(&text), Found::Binding(Binding::Local(_)));
         if local || self.kernel.parameters.iter().any(|parameter| parameter.name == text) {
@@ -63,7 +67,7 @@ impl Lowering<'_> {
         let [ty, name] = path.path.segments.iter().collect::<Vec<_>>()[..] else { return None };
         let written =
             syn::Type::Path(syn::TypePath { attrs: vec![], qself: None, path: ty.ident.clone().into() });
-        let ty = type_ref(&written, &self.types).filter(|_| path.qself.is_none())?;
+        let ty = self.type_named(&written).filter(|_| path.qself.is_none())?;
         let (text, name) = (name.ident.unraw().to_string(), &name.ident);
         let associated = Intrinsic::from_name(&text, Form::Associated);
         let Some(word) = associated.or_else(|| Intrinsic::from_name(&text, Form::Method)) else {
@@ -212,17 +216,43 @@ impl Lowering<'_> {
         }
     }
 
-    /// `Point::new(..)`
-    fn call_member(&mut self, place: Place, (number, name): (u32, &Ident), node: &ExprCall) -> ExprId {
-        match self.member(number, name) {
-            Ok(Member::Function(number)) => self.call_function(place, name, number, node),
-            Ok(Member::Constant(_)) => self.call_value(place, &node.func, node),
-            Err(refused) => refused,
+    /// `Point::new(..)`, `Ring::<4>::new(..)`
+    fn call_member(
+        &mut self,
+        place: Place,
+        (number, name): (u32, &Ident),
+        node: &ExprCall,
+        wanted: &Shape,
+    ) -> ExprId {
+        let own = &self.structs.all[number as usize];
+        let mut given = None;
+        let mut number = number;
+        if let Some(Member::Open { block, item, function: true }) =
+            own.members.get(&name.unraw().to_string()).copied()
+            && self.template_at(number).is_some()
+        {
+            let arguments: Vec<ExprId> = node.args.iter().map(|argument| self.given(argument)).collect();
+            number = match self.settle_call(number, wanted, (block, item), &arguments, Place::of(&node.func))
+            {
+                Ok(number) => number,
+                Err(refused) => return refused,
+            };
+            given = Some(arguments);
+        }
+        match (self.member(number, name), given) {
+            (Ok(Member::Function(number)), Some(given)) => self.apply(place, name, number, given, 0),
+            (Ok(Member::Function(number)), None) => self.call_function(place, name, number, node),
+            (Ok(_), _) => self.call_value(place, &node.func, node),
+            (Err(refused), _) => refused,
         }
     }
 
     fn call_function(&mut self, place: Place, name: &Ident, number: u32, node: &ExprCall) -> ExprId {
-        let arguments: Vec<ExprId> = node.args.iter().map(|argument| self.given(argument)).collect();
+        let mut arguments = vec![];
+        for (at, argument) in node.args.iter().enumerate() {
+            let wanted = self.shape_of_parameter(number, at);
+            arguments.push(self.given_as(argument, wanted));
+        }
         self.apply(place, name, number, arguments, 0)
     }
 

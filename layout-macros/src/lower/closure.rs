@@ -84,7 +84,8 @@ impl Lowering<'_> {
         let references = ty.map_or(References::None, references_of);
         self.refer_like(&Pattern::Local(local), &references);
         if let Some(ty) = ty {
-            self.written.insert(local, self.written_type_of(ty, None));
+            let written = self.written_type_of(ty, None);
+            self.written.insert(local, written);
             let shape = self.shape_of_type(ty);
             self.shaped(local, shape);
         }

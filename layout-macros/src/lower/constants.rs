@@ -2,21 +2,24 @@
 //!
 //! Law: a constant is in scope in its whole block, and is lowered behind those that its value names.
 
+use super::arguments::arguments_at;
 use super::scope::Binding;
 use super::structs::{Member, owner};
 use super::{Lowering, Site};
 use crate::span::Place;
-use layout_compiler::ir::{Pattern, Statement, StatementKind};
+use layout_compiler::ir::{LocalId, Pattern, Statement, StatementKind};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::borrow::Cow;
 use syn::ext::IdentExt;
-use syn::{ImplItem, Item, ItemConst, Stmt, parse_quote};
+use syn::{ImplItem, Item, ItemConst, ItemImpl, Stmt, Type, parse_quote};
 
 /// A constant of a block, or of a struct of it.
 pub(super) struct Constant<'b> {
     item: Cow<'b, ItemConst>,
     owner: Option<&'b Ident>,
+    /// Its name in the kernel, where that is in scope already.
+    local: Option<LocalId>,
 }
 
 impl Constant<'_> {
@@ -45,17 +48,30 @@ pub(super) fn constants_in_order(block: &syn::Block) -> Vec<Constant<'_>> {
 
 fn constant_items(statement: &Stmt) -> Vec<Constant<'_>> {
     match statement {
-        Stmt::Item(Item::Const(item)) => vec![Constant { item: Cow::Borrowed(item), owner: None }],
-        Stmt::Item(Item::Impl(item)) => {
+        Stmt::Item(Item::Const(item)) => {
+            vec![Constant { item: Cow::Borrowed(item), owner: None, local: None }]
+        }
+        // Those of a generic struct are lowered where they are named.
+        Stmt::Item(Item::Impl(item)) if !is_generic(item) => {
             let constant = |own: &ImplItem| match own {
                 ImplItem::Const(own) => Some(parse_quote!(#own)),
                 _ => None,
             };
             let own = item.items.iter().filter_map(constant);
-            own.map(|constant| Constant { item: Cow::Owned(constant), owner: owner(item) }).collect()
+            own.map(|constant| Constant { item: Cow::Owned(constant), owner: owner(item), local: None })
+                .collect()
         }
         _ => vec![],
     }
+}
+
+/// Whether an `impl` block is of a struct with parameters.
+pub(super) fn is_generic(item: &ItemImpl) -> bool {
+    let given = match &*item.self_ty {
+        Type::Path(path) => arguments_at(&path.path).is_some(),
+        _ => false,
+    };
+    given || !item.generics.params.is_empty()
 }
 
 /// Whether a name is among these tokens.
@@ -66,8 +82,24 @@ pub(super) fn names(tokens: TokenStream, name: &Ident) -> bool {
         TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }
+
 impl Lowering<'_> {
-    pub(super) fn constant(&mut self, Constant { item, owner }: &Constant<'_>) -> Option<Statement> {
+    /// Puts the name of a constant in scope, ahead of its value.
+    pub(super) fn name_constant(&mut self, constant: &mut Constant<'_>) {
+        let own = constant.owner.map(|name| self.struct_named(name));
+        let name = constant.item.ident.unraw().to_string();
+        let local = self.local(&constant.item.ident, false);
+        match own {
+            Some(None) => return,
+            Some(Some(own)) => {
+                self.structs.all[own as usize].members.insert(name, Member::Constant(local));
+            }
+            None => self.scopes.bind(name, Binding::Constant(local)),
+        }
+        constant.local = Some(local);
+    }
+
+    pub(super) fn constant(&mut self, Constant { item, owner, local }: &Constant<'_>) -> Option<Statement> {
         let own = owner.and_then(|name| self.struct_named(name));
         if owner.is_some() && own.is_none() {
             return None; // its `impl` is refused
@@ -81,10 +113,10 @@ impl Lowering<'_> {
         }
         let ty = self.annotation(&item.ty);
         let site = std::mem::replace(&mut self.site, Site::Constant);
-        let value = self.expr(&item.expr);
-        self.site = site;
-        let local = self.local(&item.ident, false);
         let shape = self.shape_of_type(&item.ty);
+        let value = self.expr_as(&item.expr, shape.clone());
+        self.site = site;
+        let local = local.unwrap_or_else(|| self.local(&item.ident, false));
         self.shaped(local, shape);
         self.structs.own = outer;
         let name = item.ident.unraw().to_string();

@@ -2,6 +2,7 @@
 
 use super::name::special;
 use super::scope::Found;
+use super::shape::Shape;
 use super::{Lowering, refuse, suggest};
 use crate::signature::elements;
 use crate::span::Place;
@@ -13,22 +14,24 @@ use syn::{BinOp, Expr, ExprField, ExprIf, ExprIndex, ExprLit, Lit, Member, Type,
 impl Lowering<'_> {
     /// An expression; where it is an error, what represents it.
     pub(super) fn expr(&mut self, expr: &Expr) -> ExprId {
+        let wanted = std::mem::take(&mut self.wanted);
         if !self.descend(Place::of_expr(expr)) {
             self.ascend();
             return self.nothing(Place::of_expr(expr));
         }
-        let id = self.expr_within(expr);
+        let id = self.expr_within(expr, wanted);
         self.ascend();
         id
     }
 
-    fn expr_within(&mut self, expr: &Expr) -> ExprId {
+    /// `wanted` is what is known of the place that the value is for.
+    fn expr_within(&mut self, expr: &Expr, wanted: Shape) -> ExprId {
         match expr {
             Expr::Lit(node) => self.literal(node),
-            Expr::Path(node) => self.path(node),
-            Expr::Paren(node) => self.expr(&node.expr),
-            Expr::Group(node) => self.expr(&node.expr),
-            Expr::Reference(node) => self.reference(expr, node),
+            Expr::Path(node) => self.path(node, &wanted),
+            Expr::Paren(node) => self.expr_as(&node.expr, wanted),
+            Expr::Group(node) => self.expr_as(&node.expr, wanted),
+            Expr::Reference(node) => self.reference(expr, node, wanted),
             Expr::Unary(node) => match &node.op {
                 UnOp::Deref(_) => self.dereference(expr, &node.expr),
                 UnOp::Neg(_) => self.unary(expr, UnaryOp::Neg, &node.expr),
@@ -54,23 +57,37 @@ impl Lowering<'_> {
                 None => self.no_type(&node.ty),
             },
             Expr::Tuple(node) => {
-                let parts: Vec<ExprId> = node.elems.iter().map(|part| self.given(part)).collect();
+                let parts: Vec<ExprId> = node
+                    .elems
+                    .iter()
+                    .enumerate()
+                    .map(|(at, part)| self.given_as(part, self.part(&wanted, at)))
+                    .collect();
                 self.add(Place::of_expr(expr), ExprKind::Tuple(parts))
             }
             Expr::Array(node) => {
-                let parts: Vec<ExprId> = node.elems.iter().map(|part| self.expr(part)).collect();
+                let mut wanted = self.part(&wanted, 0);
+                let mut parts: Vec<ExprId> = vec![];
+                for part in &node.elems {
+                    parts.push(self.expr_as(part, wanted.clone()));
+                    if wanted == Shape::Other {
+                        wanted = self.shape_of(parts[0]);
+                    }
+                }
                 self.add(Place::of_expr(expr), ExprKind::Array(parts))
             }
             Expr::Repeat(node) => {
-                let (value, count) = (self.expr(&node.expr), self.expr(&node.len));
+                let value = self.expr_as(&node.expr, self.part(&wanted, 0));
+                let count = self.expr(&node.len);
                 self.add(Place::of_expr(expr), ExprKind::Repeat(value, count))
             }
             Expr::Field(node) => self.field(expr, node),
             Expr::Index(node) => self.index(expr, node),
-            Expr::Call(node) => self.call(expr, node),
+            Expr::Call(node) => self.call(expr, node, &wanted),
             Expr::MethodCall(node) => self.method(expr, node),
             Expr::Block(node) => {
                 self.no_attributes(&node.attrs);
+                self.wanted = wanted;
                 let block = match node.label {
                     None => self.block(&node.block),
                     Some(_) => self.labelled(Place::of_expr(expr), node),
@@ -83,10 +100,10 @@ impl Lowering<'_> {
                 let value = value.map(|local| self.add(place, ExprKind::Local(local)));
                 self.add(place, ExprKind::Block(Block { statements, value }))
             }
-            Expr::If(node) => self.if_else(expr, node),
-            Expr::Match(node) => self.match_expr(expr, node),
+            Expr::If(node) => self.if_else(expr, node, &wanted),
+            Expr::Match(node) => self.match_expr(expr, node, &wanted),
             Expr::Closure(node) => self.closure(expr, node),
-            Expr::Struct(node) => self.struct_literal(expr, node),
+            Expr::Struct(node) => self.struct_literal(expr, node, &wanted),
             Expr::Macro(node) => self.macro_value(Place::of_expr(expr), &node.mac),
             other => {
                 let (what, help) = refuse::expression(other);
@@ -300,19 +317,19 @@ impl Lowering<'_> {
         )
     }
 
-    fn if_else(&mut self, expr: &Expr, node: &ExprIf) -> ExprId {
+    fn if_else(&mut self, expr: &Expr, node: &ExprIf, wanted: &Shape) -> ExprId {
         self.no_attributes(&node.attrs);
         let condition = self.expr(&node.cond);
         let then = match &*node.cond {
             // Refused above; its block has names that its pattern binds.
             Expr::Let(_) => Block::default(),
-            _ => self.block(&node.then_branch),
+            _ => self.block_as(&node.then_branch, wanted),
         };
         let otherwise = match &node.else_branch {
             None => Block::default(),
             Some((_, branch)) => match &**branch {
-                Expr::Block(block) => self.block(&block.block),
-                other => Block { statements: vec![], value: Some(self.given(other)) },
+                Expr::Block(block) => self.block_as(&block.block, wanted),
+                other => Block { statements: vec![], value: Some(self.given_as(other, wanted.clone())) },
             },
         };
         self.add(Place::of_expr(expr), ExprKind::If(condition, then, otherwise))

@@ -4,6 +4,7 @@
 //! does.
 
 use super::expression::binary_op;
+use super::shape::Shape;
 use super::structs::{Member, Struct};
 use super::{Lowering, suggest};
 use crate::span::Place;
@@ -31,18 +32,16 @@ impl Struct {
         self.fields.iter().position(|known| known == name)
     }
 
-    pub(super) fn method(&self, name: &str) -> Option<u32> {
-        match self.members.get(name) {
-            Some(Member::Function(number)) => Some(*number),
-            _ => None,
-        }
+    /// Whether it has a function of this name.
+    pub(super) fn has_method(&self, name: &str) -> bool {
+        matches!(self.members.get(name), Some(Member::Function(_) | Member::Open { function: true, .. }))
     }
 
     /// What to write instead of a field that is none.
     pub(super) fn near(&self, name: &str) -> String {
         match suggest::nearest(name, self.fields.iter().map(String::as_str)) {
             Some(near) => format!("is `{near}` meant?"),
-            None if self.method(name).is_some() => format!("it is a method: `.{name}(..)`"),
+            None if self.has_method(name) => format!("it is a method: `.{name}(..)`"),
             None if self.fields.is_empty() => format!("`{}` has no fields", self.name),
             None => format!("the fields of `{}` are {}", self.name, quoted(&self.fields)),
         }
@@ -71,7 +70,10 @@ impl Lowering<'_> {
                 node.fields.iter().all(|field| reads(&field.expr)) && node.rest.as_deref().is_none_or(reads)
             }
             Expr::Call(node) => match &*node.func {
-                Expr::Path(path) => self.struct_at(&path.path).is_some() && node.args.iter().all(reads),
+                Expr::Path(path) if path.path.segments.len() == 1 => {
+                    let name = &path.path.segments[0].ident;
+                    self.struct_named(name).is_some() && node.args.iter().all(reads)
+                }
                 _ => false,
             },
             _ => false,
@@ -88,7 +90,7 @@ impl Lowering<'_> {
     }
 
     /// `Point { x: 1.0, y, ..base }`
-    pub(super) fn struct_literal(&mut self, expr: &Expr, node: &ExprStruct) -> ExprId {
+    pub(super) fn struct_literal(&mut self, expr: &Expr, node: &ExprStruct, wanted: &Shape) -> ExprId {
         let place = Place::of_expr(expr);
         let Some(number) = self.struct_at(&node.path).filter(|_| node.qself.is_none()) else {
             return self.no_struct(&node.path);
@@ -111,29 +113,46 @@ impl Lowering<'_> {
             return self.refuse(Place::of(&node.path), message, help);
         }
         // Two values of one field are rustc's error.
-        let mut parts = vec![None; own.fields.len()];
+        let (mut parts, known) = (vec![None; own.fields.len()], self.expected(number, wanted));
         let sorted = order.is_sorted() && node.rest.is_none();
         let free = node.fields.iter().all(|field| self.only_reads(&field.expr));
         let mut before = vec![];
         for (field, number) in node.fields.iter().zip(order) {
-            let value = self.given(&field.expr);
+            let wanted = self.shape_of_field(known, number);
+            let value = self.given_as(&field.expr, wanted);
             parts[number] = Some(match sorted || free {
                 true => value,
                 false => self.before(&mut before, &text_of(&field.member), value, place),
             });
         }
+        let mut wanted = wanted.clone();
         if let Some(rest) = &node.rest {
-            self.rest(rest, number, &mut parts, &mut before);
+            let whole = self.rest(rest, known, &mut parts, &mut before);
+            if wanted == Shape::Other {
+                wanted = self.shape_of(whole);
+            }
         }
+        let number = match self.settle_literal(known, &wanted, &parts, Place::of(&node.path)) {
+            Ok(number) => number,
+            Err(refused) => return refused,
+        };
         let parts = parts.into_iter().map(|part| part.unwrap_or_else(|| self.nothing(place))).collect();
         self.made(place, number, parts, before)
     }
 
     /// The fields that a literal takes of another value.
-    fn rest(&mut self, rest: &Expr, number: u32, parts: &mut [Option<ExprId>], before: &mut Vec<Statement>) {
+    fn rest(
+        &mut self,
+        rest: &Expr,
+        number: u32,
+        parts: &mut [Option<ExprId>],
+        before: &mut Vec<Statement>,
+    ) -> ExprId {
         let place = Place::of_expr(rest);
-        let value = self.expr(rest);
-        self.structs.made.insert(value, number);
+        let value = self.expr_as(rest, Shape::Struct(number));
+        if self.template_at(number).is_none() {
+            self.structs.made.insert(value, number);
+        }
         let whole = match self.is_place(value) && self.only_reads(rest) {
             true => None,
             false => Some(self.before(before, "rest", value, place)),
@@ -146,6 +165,7 @@ impl Lowering<'_> {
             };
             *part = Some(self.add(place, ExprKind::Field(of, field as u32)));
         }
+        value
     }
 
     /// Names a value where it is evaluated.
@@ -166,26 +186,52 @@ impl Lowering<'_> {
     }
 
     /// `Point(1.0, 2.0)`
-    pub(super) fn tuple_struct(&mut self, place: Place, number: u32, arguments: &[&Expr]) -> ExprId {
+    pub(super) fn tuple_struct(
+        &mut self,
+        place: Place,
+        number: u32,
+        arguments: &[&Expr],
+        wanted: &Shape,
+    ) -> ExprId {
         let own = &self.structs.all[number as usize];
-        let (wanted, name) = (own.fields.len(), own.name.clone());
+        let (count, name) = (own.fields.len(), own.name.clone());
         if own.named {
             let help = format!("write `{name} {{ {} }}`", own.fields.join(": .., ") + ": ..");
             return self.refuse(place, format!("the fields of `{name}` have names"), help);
         }
-        if arguments.len() != wanted {
-            let message = format!("`{name}` has {wanted} fields, {} were given", arguments.len());
+        if arguments.len() != count {
+            let message = format!("`{name}` has {count} fields, {} were given", arguments.len());
             return self.refuse(place, message, "give one value for each field");
         }
-        let parts = arguments.iter().map(|argument| self.given(argument)).collect();
-        self.made(place, number, parts, vec![])
+        let known = self.expected(number, wanted);
+        let mut parts = vec![];
+        for (number, argument) in arguments.iter().enumerate() {
+            let wanted = self.shape_of_field(known, number);
+            parts.push(Some(self.given_as(argument, wanted)));
+        }
+        match self.settle_literal(known, wanted, &parts, place) {
+            Ok(number) => self.made(place, number, parts.into_iter().flatten().collect(), vec![]),
+            Err(refused) => refused,
+        }
+    }
+
+    /// The struct that a literal is of, as far as that is known before its fields are.
+    fn expected(&self, number: u32, wanted: &Shape) -> u32 {
+        let template = self.template_at(number);
+        match wanted {
+            Shape::Struct(own) if template.is_some_and(|of| self.arguments_of(wanted, of).is_some()) => *own,
+            _ => number,
+        }
     }
 
     /// A struct's name as a value: one without fields.
-    pub(super) fn unit_struct(&mut self, place: Place, number: u32) -> ExprId {
+    pub(super) fn unit_struct(&mut self, place: Place, number: u32, wanted: &Shape) -> ExprId {
         let own = &self.structs.all[number as usize];
         if own.fields.is_empty() {
-            return self.made(place, number, vec![], vec![]);
+            return match self.settle_literal(number, wanted, &[], place) {
+                Ok(number) => self.made(place, number, vec![], vec![]),
+                Err(refused) => refused,
+            };
         }
         let (name, form) = (&own.name, if own.named { " { .. }" } else { "(..)" });
         let (message, help) = (format!("`{name}` is a struct"), format!("give its fields: `{name}{form}`"));
@@ -220,9 +266,19 @@ impl Lowering<'_> {
     }
 
     fn which_struct(&mut self, place: Place, base: &Expr, name: &str) -> ExprId {
-        let having = |own: &&Struct| own.field(name).is_some() || own.method(name).is_some();
-        let having: Vec<String> =
-            self.structs.all.iter().filter(having).map(|own| own.name.clone()).collect();
+        let having = |own: &Struct| own.field(name).is_some() || own.has_method(name);
+        let mut found: Vec<String> = vec![];
+        for number in (0..self.structs.all.len()).filter(|number| having(&self.structs.all[*number])) {
+            let named = self.impl_of(number as u32);
+            // Each instance by its declaration.
+            if !found.contains(&named) {
+                found.push(named);
+            }
+        }
+        let having = found;
+        if having.len() == 1 && !self.errors.is_empty() {
+            return self.nothing(place);
+        }
         let base = suggest::text_of(base);
         let plain = base.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         let (of, bound) = if plain { (base.as_str(), base.as_str()) } else { ("this", "value") };
@@ -240,7 +296,7 @@ impl Lowering<'_> {
         node: &ExprMethodCall,
     ) -> Option<Result<ExprId, ExprId>> {
         let text = node.method.unraw().to_string();
-        let any = self.structs.all.iter().any(|known| known.method(&text).is_some());
+        let any = self.structs.all.iter().any(|known| known.has_method(&text));
         // What is derived.
         let cloned = text == "clone" && node.args.is_empty() && !self.structs.all.is_empty();
         if !any && !cloned {
@@ -253,7 +309,7 @@ impl Lowering<'_> {
         }
         let short = matches!(text.as_str(), "len" | "swap" | "sin_cos" | "cast");
         let word = short || Intrinsic::from_name(&text, Form::Method).is_some();
-        let alone = || self.structs.only(|known| known.method(&text).is_some()).filter(|_| !word);
+        let alone = || self.structs.only(|known| known.has_method(&text)).filter(|_| !word);
         let number = match known.or_else(alone) {
             Some(number) => number,
             None if word => return Some(Err(receiver)),
@@ -262,13 +318,18 @@ impl Lowering<'_> {
             }
         };
         let own = &self.structs.all[number as usize];
-        let Some(function) = own.method(&text) else {
+        if !own.has_method(&text) {
             let message = format!("`{}` has no method `{text}`", own.name);
             return Some(Ok(self.refuse(
                 Place::token(node.method.span()),
                 message,
                 self.other_member(number, &text),
             )));
+        }
+        let function = match self.member(number, &node.method) {
+            Ok(Member::Function(function)) => function,
+            Ok(_) => return Some(Ok(self.nothing(place))),
+            Err(refused) => return Some(Ok(refused)),
         };
         self.decided(receiver, number);
         let first = self.kernel.functions[function as usize].parameters.first();
@@ -278,7 +339,10 @@ impl Lowering<'_> {
             false => receiver,
         };
         let mut arguments = vec![receiver];
-        arguments.extend(node.args.iter().map(|argument| self.given(argument)).collect::<Vec<_>>());
+        for (at, argument) in node.args.iter().enumerate() {
+            let wanted = self.shape_of_parameter(function, at + 1);
+            arguments.push(self.given_as(argument, wanted));
+        }
         Some(Ok(self.apply(place, &node.method, function, arguments, 1)))
     }
 
@@ -287,7 +351,7 @@ impl Lowering<'_> {
         let own = &self.structs.all[number as usize];
         match suggest::nearest(name, own.members.keys().map(String::as_str)) {
             Some(near) => format!("is `{near}` meant?"),
-            None => format!("write it in a block of the struct: `impl {} {{ .. }}`", own.name),
+            None => format!("write it in a block of the struct: `impl {} {{ .. }}`", self.impl_of(number)),
         }
     }
 
@@ -295,8 +359,15 @@ impl Lowering<'_> {
     pub(super) fn member(&mut self, number: u32, name: &Ident) -> Result<Member, ExprId> {
         let own = &self.structs.all[number as usize];
         let text = name.unraw().to_string();
-        match own.members.get(&text) {
-            Some(member) => Ok(*member),
+        match own.members.get(&text).copied() {
+            Some(Member::Open { block, item, .. }) => {
+                let place = Place::token(name.span());
+                match self.open_member(number, block, item, place) {
+                    Some(member) => Ok(member),
+                    None => Err(self.without_arguments(number, name)),
+                }
+            }
+            Some(member) => Ok(member),
             None => {
                 let message = format!("`{}` has no function and no constant `{text}`", own.name);
                 let help = self.other_member(number, &text);

@@ -13,8 +13,8 @@ use quote::format_ident;
 use std::borrow::Cow;
 use syn::ext::IdentExt;
 use syn::{
-    FnArg, GenericArgument, GenericParam, ItemFn, Pat, PatType, PathArguments, ReturnType, Stmt, Type,
-    TypeParam, TypeParamBound, parse_quote,
+    FnArg, GenericArgument, ItemFn, Pat, PatType, PathArguments, ReturnType, Stmt, Type, TypeParam,
+    TypeParamBound, parse_quote,
 };
 
 /// A function whose name is in scope and whose body is not lowered yet.
@@ -25,6 +25,13 @@ pub(super) struct Declared<'b> {
     item: Cow<'b, ItemFn>,
     /// The struct that it is a function of.
     own: Option<u32>,
+}
+
+impl Declared<'_> {
+    /// The number of the function.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
 }
 
 /// The name of a parameter that is a pattern, as a whole.
@@ -113,13 +120,14 @@ impl Lowering<'_> {
         let first_type = self.kernel.own_types.len();
         let type_sources = self.own_types(&item.sig);
         let whole = match own {
-            Some(own) => format!("{}::{name}", self.structs.all[own as usize].name),
+            Some(own) => format!("{}::{name}", self.structs.all[own as usize].plain_name()),
             None => name.clone(),
         };
         self.kernel.functions.push(Function { name: whole, parameters, types, type_sources, result, body });
         let shape = match &item.sig.output {
             ReturnType::Type(_, ty) => {
-                self.returns.insert(number, self.written_type_of(ty, Some(&item.sig.generics)));
+                let written = self.written_type_of(ty, Some(&item.sig.generics));
+                self.returns.insert(number, written);
                 self.shape_of_type(ty)
             }
             ReturnType::Default => Shape::Other,
@@ -149,7 +157,8 @@ impl Lowering<'_> {
             }
             other => return self.no_parameter(Place::of(other)),
         };
-        self.written.insert(local, self.written_type_of(&typed.ty, Some(generics)));
+        let written = self.written_type_of(&typed.ty, Some(generics));
+        self.written.insert(local, written);
         self.refer_like(&Pattern::Local(local), &references_of(&typed.ty));
         let shape = self.shape_of_type(&typed.ty);
         self.shaped(local, shape);
@@ -225,16 +234,22 @@ impl Lowering<'_> {
     /// Lowers the bodies, once the constants of the block are in scope.
     pub(super) fn define_functions(&mut self, declared: Vec<Declared<'_>>) {
         for Declared { number, first_type, item, own } in declared {
-            let outer = std::mem::replace(&mut self.structs.own, own);
             // What a function is for may be said in front of it.
             self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
             let generics = &item.sig.generics;
-            let other = generics.params.iter().any(|parameter| matches!(parameter, GenericParam::Const(_)));
-            if other || generics.where_clause.is_some() {
+            if let Some(first) = generics.const_params().next() {
                 self.errors.push(
-                    Place::of(&generics),
-                    "a nested function has type parameters only",
+                    Place::of(first),
+                    "a method has type parameters only",
                     "numbers are arguments: one that is known where it is called is known inside",
+                );
+                continue;
+            }
+            if let Some(clause) = &generics.where_clause {
+                self.errors.push(
+                    Place::of(clause),
+                    "a nested function has no `where` clause",
+                    "write the bound beside the parameter: `fn sum<T: Number>(..)`",
                 );
             }
             if item.sig.asyncness.is_some() || item.sig.abi.is_some() {
@@ -244,6 +259,7 @@ impl Lowering<'_> {
                     "leave the words out",
                 );
             }
+            let outer = std::mem::replace(&mut self.structs.own, own);
             let mark = self.scopes.enter_function();
             let site = std::mem::replace(&mut self.site, Site::Function(number));
             let around = std::mem::take(&mut self.around);
@@ -253,6 +269,7 @@ impl Lowering<'_> {
                 let name = self.kernel.locals[local.0 as usize].name.clone();
                 self.scopes.bind(name, Binding::Local(local));
             }
+            self.wanted = self.structs.results.get(&number).cloned().unwrap_or_default();
             let body = self.function_body(&taken_apart(&item));
             self.kernel.functions[number as usize].body = body;
             (self.site, self.around) = (site, around);

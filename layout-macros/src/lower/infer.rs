@@ -22,9 +22,8 @@ use std::collections::HashMap;
 const MAX_DEPTH: u32 = 16;
 
 impl Lowering<'_> {
-    /// Gives the literals of the kernel their types; and what is written of floats that Rust may lack.
-    pub(super) fn infer_literals(&mut self) -> SmallFloats {
-        let mut inference = Inference {
+    fn inference(&self, shallow: bool) -> Inference<'_> {
+        Inference {
             kernel: &self.kernel,
             returns: &self.returns,
             structs: &self.structs,
@@ -37,7 +36,20 @@ impl Lowering<'_> {
             sums: vec![],
             elements: vec![],
             done: HashMap::new(),
-        };
+            shallow,
+        }
+    }
+
+    /// The type of an expression, as far as it is known before the rest of the kernel is.
+    pub(super) fn type_of(&self, id: ExprId) -> Ty {
+        let mut inference = self.inference(true);
+        let ty = inference.expr(id);
+        inference.whole(&ty, MAX_DEPTH)
+    }
+
+    /// Gives the literals of the kernel their types; and what is written of floats that Rust may lack.
+    pub(super) fn infer_literals(&mut self) -> SmallFloats {
+        let mut inference = self.inference(false);
         inference.block(&self.kernel.body);
         // Those that nothing calls.
         for number in 0..self.kernel.functions.len() {
@@ -138,6 +150,8 @@ struct Inference<'k> {
     /// What `x[i]` is of a view.
     elements: Vec<ExprId>,
     done: HashMap<u32, Ty>,
+    /// Whether the bodies of functions whose results are written are left out.
+    shallow: bool,
 }
 
 /// What a type represents so far.
@@ -156,6 +170,21 @@ impl Inference<'_> {
     fn open(&mut self) -> Ty {
         self.known.push(None);
         Ty::Open(self.known.len() - 1)
+    }
+
+    /// A type with what is known in place of variables.
+    fn whole(&self, ty: &Ty, depth: u32) -> Ty {
+        let Some(depth) = depth.checked_sub(1) else { return Ty::Other };
+        let of = |ty: &Ty| self.whole(ty, depth);
+        match resolve(&self.known, ty) {
+            Ty::View(elem) => Ty::View(Box::new(of(&elem))),
+            Ty::Array(elem) => Ty::Array(Box::new(of(&elem))),
+            Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(of).collect()),
+            Ty::Function(parts, result) => {
+                Ty::Function(parts.iter().map(of).collect(), Box::new(of(&result)))
+            }
+            plain @ (Ty::Open(_) | Ty::Number(_) | Ty::Other) => plain,
+        }
     }
 
     fn unify(&mut self, a: &Ty, b: &Ty) {
@@ -207,6 +236,9 @@ impl Inference<'_> {
         };
         let ty = Ty::Function(parameters, Box::new(result.clone()));
         self.done.insert(number, ty.clone());
+        if self.shallow && self.returns.contains_key(&number) {
+            return ty;
+        }
         let value = self.block(&function.body);
         self.unify(&value, &result);
         ty

@@ -1,7 +1,7 @@
 //! The kernel as a whole: attribute, signature and body together.
 
+use super::attribute_constants::{constants_at_the_head, of_generics};
 use super::scope::{Binding, Scopes};
-use super::structs::owner;
 use super::{Lowered, Lowering, Site};
 use crate::attr::{Attribute, Bound, Written};
 use crate::report::Errors;
@@ -12,11 +12,10 @@ use layout_compiler::ir::{
     TypeRef, VariantIf,
 };
 use layout_compiler::{Missing, ParamSet, ParamValue, follow};
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
-use quote::ToTokens;
+use proc_macro2::Ident;
 use std::collections::HashMap;
 use syn::ext::IdentExt;
-use syn::{Expr, ImplItem, Item, ItemFn, ItemImpl, Stmt};
+use syn::{Expr, Item, ItemFn, Stmt};
 
 /// Lowers a kernel; what is wrong goes to `errors`, and the result is then of no use.
 pub fn lower(
@@ -61,6 +60,7 @@ pub fn lower(
         counters: vec![],
         types: signature.types.clone(),
         constants: constants_at_the_head(function),
+        of_generics: of_generics(function),
         functions_at_the_head: functions_at_the_head(function),
         inlined: 0,
         generics: vec![],
@@ -72,6 +72,7 @@ pub fn lower(
         returns: HashMap::new(),
         references: HashMap::new(),
         structs: Default::default(),
+        wanted: Default::default(),
         own: Place::token(function.sig.fn_token.span),
         site: Site::Attribute,
         scalars: scalars(signature),
@@ -106,41 +107,6 @@ fn scalars(signature: &Signature) -> Vec<(String, Option<TypeRef>)> {
         (argument.name.unraw().to_string(), ty)
     };
     signature.arguments.iter().map(one).collect()
-}
-
-/// The `const` items of the body's outermost block.
-fn constants_at_the_head(function: &ItemFn) -> Vec<(String, Expr)> {
-    let constants = |statement: &Stmt| match statement {
-        Stmt::Item(Item::Const(item)) => vec![(item.ident.unraw().to_string(), (*item.expr).clone())],
-        Stmt::Item(Item::Impl(block)) => of_impl(block),
-        _ => vec![],
-    };
-    function.block.stmts.iter().flat_map(constants).collect()
-}
-
-/// The constants of a struct, as `Point::SIZE`.
-fn of_impl(block: &ItemImpl) -> Vec<(String, Expr)> {
-    let Some(own) = owner(block) else { return vec![] };
-    let constant = |item: &ImplItem| {
-        let ImplItem::Const(item) = item else { return None };
-        let value = syn::parse2(named(item.expr.to_token_stream(), own)).ok()?;
-        Some((format!("{own}::{}", item.ident), value))
-    };
-    block.items.iter().filter_map(constant).collect()
-}
-
-/// The tokens with the struct's name in place of `Self`.
-fn named(tokens: TokenStream, own: &Ident) -> TokenStream {
-    let one = |tree| match tree {
-        TokenTree::Ident(word) if word == "Self" => Ident::new(&own.to_string(), word.span()).into(),
-        TokenTree::Group(group) => {
-            let mut new = Group::new(group.delimiter(), named(group.stream(), own));
-            new.set_span(group.span());
-            new.into()
-        }
-        other => other,
-    };
-    tokens.into_iter().map(one).collect()
 }
 
 /// The functions of the body's outermost block.

@@ -5,6 +5,7 @@
 
 use super::Lowering;
 use super::scope::{Binding, Found};
+use super::shape::Shape;
 use super::statement::is_value;
 use crate::span::Place;
 use layout_compiler::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, UnaryOp};
@@ -17,7 +18,7 @@ const HELP: &str = "a pattern is a number, `true`, `false`, a constant, a range,
 
 impl Lowering<'_> {
     /// `match value { 0 | 1 => .., 2..=7 => .., n if n > 9 => .., _ => .. }`
-    pub(super) fn match_expr(&mut self, expr: &Expr, node: &ExprMatch) -> ExprId {
+    pub(super) fn match_expr(&mut self, expr: &Expr, node: &ExprMatch, wanted: &Shape) -> ExprId {
         self.no_attributes(&node.attrs);
         let place = Place::of_expr(expr);
         let value = self.given(&node.expr);
@@ -28,7 +29,7 @@ impl Lowering<'_> {
         self.refer_like(&pattern, &references);
         let bind = self.bound(place, pattern, value);
         let arms: Vec<(Option<ExprId>, Block)> =
-            node.arms.iter().zip(&patterns).map(|(arm, pat)| self.arm(arm, pat, &matched)).collect();
+            node.arms.iter().zip(&patterns).map(|(arm, pat)| self.arm(arm, pat, &matched, wanted)).collect();
         let last = arms.len().saturating_sub(1);
         let mut rest = Block::default();
         for (number, (condition, block)) in arms.into_iter().enumerate().rev() {
@@ -62,13 +63,15 @@ impl Lowering<'_> {
     }
 
     /// When an arm is taken, and what it does; it may bind the value to a name.
-    fn arm(&mut self, arm: &Arm, pat: &Pat, matched: &Matched) -> (Option<ExprId>, Block) {
+    fn arm(&mut self, arm: &Arm, pat: &Pat, matched: &Matched, wanted: &Shape) -> (Option<ExprId>, Block) {
         self.no_attributes(&arm.attrs);
         let mark = self.scopes.enter();
         let condition = self.taken(pat, matched, true);
         let block = match &*arm.body {
-            Expr::Block(block) if block.label.is_none() => self.block(&block.block),
-            body if is_value(body) => Block { statements: vec![], value: Some(self.given(body)) },
+            Expr::Block(block) if block.label.is_none() => self.block_as(&block.block, wanted),
+            body if is_value(body) => {
+                Block { statements: vec![], value: Some(self.given_as(body, wanted.clone())) }
+            }
             body => Block { statements: self.expr_statement(body), value: None },
         };
         self.scopes.leave(mark);
@@ -121,7 +124,7 @@ impl Lowering<'_> {
                 }
             },
             (Pat::Path(path), Matched::Whole(value)) => {
-                let wanted = self.path(path);
+                let wanted = self.path(path, &Shape::Other);
                 Some(self.compared(BinaryOp::Eq, wanted, place, *value))
             }
             (Pat::Range(range), Matched::Whole(value)) => {

@@ -3,6 +3,8 @@
 //! Law: every [`layout_compiler::Origin`] of the kernel is an index into [`Lowered::places`]. Nothing is
 //! evaluated here; what a kernel means is settled by `specialise`.
 
+mod arguments;
+mod attribute_constants;
 mod call;
 mod closure;
 mod constants;
@@ -10,6 +12,8 @@ mod expression;
 mod fields;
 mod format;
 mod functions;
+mod generic_functions;
+mod generics;
 mod infer;
 mod jumps;
 mod kernel;
@@ -21,6 +25,7 @@ mod reference;
 mod refuse;
 mod scope;
 mod sequence;
+mod settle;
 mod shape;
 mod statement;
 mod structs;
@@ -76,6 +81,8 @@ struct Lowering<'a> {
     types: Vec<Ident>,
     /// The `const` items at the head of the body, which the attribute and the signature may name.
     constants: Vec<(String, syn::Expr)>,
+    /// The constants of generic structs there.
+    of_generics: Vec<attribute_constants::OfGeneric>,
     /// The functions at the head of the body, which the attribute may name.
     functions_at_the_head: Vec<Ident>,
     /// How many constants were put where they are named.
@@ -97,6 +104,8 @@ struct Lowering<'a> {
     references: HashMap<LocalId, reference::References>,
     /// The structs in scope, and what is of them.
     structs: structs::Structs,
+    /// What is known of the place that a value is for.
+    wanted: shape::Shape,
     /// The kernel's `fn`, in the file that its definition names.
     own: Place,
     /// What is being lowered: where a name may not mean everything.

@@ -1,6 +1,7 @@
 //! Names and paths: what each means.
 
 use super::scope::{Binding, Found};
+use super::shape::Shape;
 use super::structs::Member;
 use super::{Lowering, Site, suggest};
 use crate::span::Place;
@@ -27,16 +28,20 @@ pub fn special(name: &str) -> Option<Special> {
 
 impl Lowering<'_> {
     /// A path as a value.
-    pub(super) fn path(&mut self, node: &ExprPath) -> ExprId {
+    pub(super) fn path(&mut self, node: &ExprPath, wanted: &Shape) -> ExprId {
         let place = Place::of(&node.path);
+        if node.qself.is_none()
+            && let Some(number) = self.struct_at(&node.path)
+        {
+            return self.unit_struct(place, number, wanted);
+        }
         match node.path.get_ident() {
-            Some(name) if name == "Self" && self.structs.own.is_some() => {
-                self.unit_struct(place, self.structs.own.unwrap_or_default())
-            }
             Some(name) if node.qself.is_none() => self.name(name),
-            _ => match (self.member_at(&node.path), limit(node, &self.types)) {
+            _ => match (self.member_at(&node.path), self.limit(node)) {
                 (Some((number, name)), _) => match self.member(number, name) {
                     Ok(Member::Constant(local)) => self.add(place, ExprKind::Local(local)),
+                    Ok(Member::Value(id)) => id,
+                    Ok(Member::Open { .. }) => self.nothing(place),
                     Ok(Member::Function(number)) => {
                         self.calls.push((self.site, number, place));
                         self.add(place, ExprKind::Function(number))
@@ -44,17 +49,25 @@ impl Lowering<'_> {
                     Err(refused) => refused,
                 },
                 (None, Some(kind)) => self.add(place, kind),
-                (None, None) => match self.constant_of_a_struct(node) {
-                    Some(number) => self.constant_in_attribute(number, place),
-                    None => self.refuse(
-                    place,
-                    "a kernel cannot name items of the program around it",
-                    "bind the value in the attribute (`SIZE = 64`), pass it as an argument, or write the function inside \
-                     the kernel; of the types' constants there are `f32::INFINITY`, `i32::MAX` and the like",
-                ),
-                },
+                (None, None) => self.path_elsewhere(node, place),
             },
         }
+    }
+
+    /// A path that names nothing of the body: in the attribute a constant of a struct.
+    fn path_elsewhere(&mut self, node: &ExprPath, place: Place) -> ExprId {
+        if let Some(number) = self.constant_of_a_struct(node) {
+            return self.constant_in_attribute(number, place);
+        }
+        if let Some(value) = self.constant_of_generic(&node.path) {
+            return self.inlined(&value, place);
+        }
+        self.refuse(
+            place,
+            "a kernel cannot name items of the program around it",
+            "bind the value in the attribute (`SIZE = 64`), pass it as an argument, or write the function inside \
+             the kernel; of the types' constants there are `f32::INFINITY`, `i32::MAX` and the like",
+        )
     }
 
     /// A plain name as a value.
@@ -70,7 +83,27 @@ impl Lowering<'_> {
                 self.calls.push((self.site, number, place));
                 return self.add(place, ExprKind::Function(number));
             }
-            Found::Binding(Binding::Struct(number)) => return self.unit_struct(place, number),
+            Found::Binding(Binding::Struct(number)) => {
+                return self.unit_struct(place, number, &Shape::Other);
+            }
+            Found::Binding(Binding::Value(id)) => {
+                // Each use is an expression of its own.
+                return self.add(place, self.kernel.exprs[id.0 as usize].kind.clone());
+            }
+            Found::Binding(Binding::Generic(_)) => {
+                return self.refuse(
+                    place,
+                    format!("which `{text}` this is follows from its arguments"),
+                    format!("call it, or write a closure that does: `|x| {text}(x)`"),
+                );
+            }
+            Found::Binding(Binding::Type(_)) => {
+                return self.refuse(
+                    place,
+                    format!("`{text}` is a type"),
+                    format!("a value of it is `{text}::ZERO`, `{text}::ONE`, or a literal"),
+                );
+            }
             Found::Outside => {
                 return self.refuse(
                     place,
@@ -158,6 +191,11 @@ impl Lowering<'_> {
 
     /// A `const` item of the body or of the module in the attribute: its value is where its name does.
     fn constant_in_attribute(&mut self, number: usize, place: Place) -> ExprId {
+        let value = self.constants[number].1.clone();
+        self.inlined(&value, place)
+    }
+
+    fn inlined(&mut self, value: &Expr, place: Place) -> ExprId {
         self.inlined += 1;
         if self.inlined > MAX_INLINED {
             return self.refuse(
@@ -166,8 +204,7 @@ impl Lowering<'_> {
                 "write their numbers",
             );
         }
-        let value = self.constants[number].1.clone();
-        self.expr(&value)
+        self.expr(value)
     }
 
     /// Whether the attribute writes fewer axes than this one.
@@ -245,8 +282,21 @@ impl Lowering<'_> {
     }
 }
 
+impl Lowering<'_> {
+    /// [`limit`], of what is a type here.
+    fn limit(&mut self, node: &ExprPath) -> Option<ExprKind> {
+        let first = node.path.segments.first()?.ident.clone();
+        let ty = self.type_named(&syn::Type::Path(syn::TypePath {
+            attrs: vec![],
+            qself: None,
+            path: first.into(),
+        }));
+        limit(node, ty)
+    }
+}
+
 /// `f32::INFINITY`, `T::MAX`: constants of the element types; `consts::PI` of `f32`, `std::f64::consts::PI`.
-fn limit(node: &ExprPath, types: &[Ident]) -> Option<ExprKind> {
+fn limit(node: &ExprPath, first: Option<TypeRef>) -> Option<ExprKind> {
     if node.qself.is_some() {
         return None;
     }
@@ -255,9 +305,9 @@ fn limit(node: &ExprPath, types: &[Ident]) -> Option<ExprKind> {
     let (elem, name) = match segments.as_slice() {
         [ty, name] if *ty != "consts" => {
             let known = Known::from_name(name)?;
-            let ty = match types.iter().position(|known| known == ty) {
-                Some(number) => TypeRef::Parameter(number as u32),
-                None => TypeRef::Elem(Elem::from_name(ty)?),
+            let ty = match first {
+                Some(known @ (TypeRef::Parameter(_) | TypeRef::Elem(_))) => known,
+                _ => TypeRef::Elem(Elem::from_name(ty)?),
             };
             if let TypeRef::Elem(elem) = ty {
                 Constant::known(elem, known)?;

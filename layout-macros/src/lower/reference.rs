@@ -5,6 +5,7 @@
 //! through what is not known to be a reference is refused: it would change a copy.
 
 use super::Lowering;
+use super::shape::Shape;
 use crate::span::Place;
 use layout_compiler::ir::{Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind};
 use proc_macro2::Ident;
@@ -52,8 +53,8 @@ impl References {
 
 impl Lowering<'_> {
     /// `&place`, `&mut place`. A view is a value that says where its elements are: borrowing it changes nothing.
-    pub(super) fn reference(&mut self, expr: &Expr, node: &ExprReference) -> ExprId {
-        let id = self.expr(&node.expr);
+    pub(super) fn reference(&mut self, expr: &Expr, node: &ExprReference, wanted: Shape) -> ExprId {
+        let id = self.expr_as(&node.expr, wanted);
         if node.mutability.is_none() || !self.is_place(id) {
             return id;
         }

@@ -2,7 +2,7 @@
 //!
 //! A nested function sees the constants and functions around it, and no locals and no arguments, as in Rust.
 
-use layout_compiler::ir::LocalId;
+use layout_compiler::ir::{ExprId, LocalId};
 
 /// What a name is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,12 @@ pub enum Binding {
     Argument(u32),
     /// A struct.
     Struct(u32),
+    /// A function with such parameters.
+    Generic(u32),
+    /// A type parameter of a generic struct: its argument.
+    Type(u32),
+    /// A const parameter of a generic struct: its argument.
+    Value(ExprId),
 }
 
 /// What a look-up gives.
@@ -30,6 +36,7 @@ pub enum Found {
     Nothing,
 }
 
+#[derive(Clone)]
 enum Entry {
     Name(String, Binding),
     /// Below this are the names of the function around a nested function.
@@ -37,7 +44,7 @@ enum Entry {
 }
 
 /// The names in force, the innermost last.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Scopes {
     entries: Vec<Entry>,
 }

@@ -9,9 +9,10 @@ use layout_compiler::ir::{Block, ExprId, ExprKind, LocalId, Pattern};
 use syn::{ReturnType, Type, TypeParamBound};
 
 /// What is known of a value, as far as structs go.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Shape {
     /// Nothing, or a number, a view and the like.
+    #[default]
     Other,
     /// The struct of this number.
     Struct(u32),
@@ -23,7 +24,7 @@ pub(super) enum Shape {
 
 impl Lowering<'_> {
     /// What a written type says.
-    pub(super) fn shape_of_type(&self, ty: &Type) -> Shape {
+    pub(super) fn shape_of_type(&mut self, ty: &Type) -> Shape {
         if self.structs.all.is_empty() {
             return Shape::Other;
         }
@@ -49,7 +50,7 @@ impl Lowering<'_> {
                 result.map_or(Shape::Other, |result| Shape::Function(Box::new(result)))
             }
             Type::Path(path) if path.qself.is_none() => {
-                self.struct_at(&path.path).map_or(Shape::Other, Shape::Struct)
+                self.type_at(&path.path).map_or(Shape::Other, |known| known.shape)
             }
             _ => Shape::Other,
         }
@@ -100,7 +101,7 @@ impl Lowering<'_> {
     }
 
     /// A part of a tuple, of a struct, or of an array that is taken apart.
-    fn part(&self, whole: &Shape, number: usize) -> Shape {
+    pub(super) fn part(&self, whole: &Shape, number: usize) -> Shape {
         let parts = match whole {
             Shape::Tuple(parts) => parts,
             Shape::Struct(of) => &self.structs.all[*of as usize].shapes,

@@ -2,7 +2,7 @@
 
 use super::constants::constants_in_order;
 use super::expression::binary_op;
-use super::scope::Binding;
+use super::scope::{Binding, Found};
 use super::sequence::sequence;
 use super::shape::Shape;
 use super::tiles::tiles;
@@ -48,10 +48,13 @@ impl Lowering<'_> {
             self.ascend();
             return out;
         }
-        let functions = self.declare_items(block);
-        for item in constants_in_order(block) {
-            out.statements.extend(self.constant(&item));
+        let wanted = std::mem::take(&mut self.wanted);
+        let (first, mut constants) = (self.structs.templates.len(), constants_in_order(block));
+        let functions = self.declare_items(block, &mut constants);
+        for item in &constants {
+            out.statements.extend(self.constant(item));
         }
+        self.close_templates(first);
         self.define_functions(functions);
         let last = block.stmts.len().saturating_sub(1);
         for (number, statement) in block.stmts.iter().enumerate() {
@@ -73,13 +76,14 @@ impl Lowering<'_> {
                 Stmt::Expr(expr, semicolon) => {
                     own.no_attributes(first_attributes(expr));
                     if semicolon.is_none() && number == last && is_value(expr) {
-                        out.value = Some(own.given(expr));
+                        out.value = Some(own.given_as(expr, wanted.clone()));
                     } else {
                         out.statements.extend(own.expr_statement(expr));
                     }
                 }
             });
         }
+        self.define_instances(first);
         self.ascend();
         out
     }
@@ -160,7 +164,8 @@ impl Lowering<'_> {
     }
 
     fn assign(&mut self, target: &Expr, op: Option<BinaryOp>, value: &Expr) -> Option<StatementKind> {
-        let value = self.expr(value);
+        let wanted = self.shape_of_place(target);
+        let value = self.expr_as(value, wanted);
         self.assign_value(target, op, value)
     }
 
@@ -292,8 +297,9 @@ impl Lowering<'_> {
                 "a kernel has no enums: write a plain `let`",
             );
         }
-        let value = self.given(&init.expr);
+        let value = self.given_as(&init.expr, written.clone());
         let pattern = self.pattern(pat);
+        self.typed_like(&pattern, value);
         let references = self.references_in(value);
         self.refer_like(&pattern, &references);
         self.shape_like(&pattern, &written);
@@ -322,8 +328,8 @@ impl Lowering<'_> {
             }
             Type::Array(array) => Annotation::Array(Box::new(self.annotation(&array.elem))),
             Type::Path(path) if path.qself.is_none() => {
-                if let Some(number) = self.struct_at(&path.path) {
-                    return self.structs.all[number as usize].annotation.clone();
+                if let Some(known) = self.type_at(&path.path) {
+                    return known.annotation;
                 }
                 let first = path.path.segments.first().map(|segment| segment.ident.to_string());
                 let first = first.unwrap_or_default();
@@ -339,11 +345,26 @@ impl Lowering<'_> {
 
     /// The element or index type that a type names.
     pub(super) fn written_type(&mut self, ty: &Type) -> Option<TypeRef> {
-        let found = type_ref(ty, &self.types);
+        let found = self.type_named(ty);
         if let Some(ty) = found {
             self.use_type(ty);
         }
         found
+    }
+
+    /// The same, without a use of it.
+    pub(super) fn type_named(&self, ty: &Type) -> Option<TypeRef> {
+        if let Type::Path(path) = ty
+            && let Some(name) = path.path.get_ident()
+            && !self.structs.types.is_empty()
+            && let Found::Binding(Binding::Type(number)) = self.scopes.find(&name.unraw().to_string())
+        {
+            return match self.structs.types[number as usize].annotation {
+                Annotation::Type(ty) => Some(ty),
+                _ => None,
+            };
+        }
+        type_ref(ty, &self.types)
     }
 
     /// Binds a local from here on.

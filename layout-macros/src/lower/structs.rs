@@ -3,8 +3,10 @@
 //! Law: a struct is the tuple of its fields in the order of their declaration (scalar replacement of aggregates), and a method
 //! is a nested function whose first parameter is `self`. Both are so from here on: no later stage knows structs.
 
-use super::constants::names;
+use super::arguments::Known;
+use super::constants::{Constant, names};
 use super::functions::Declared;
+use super::generics::{Generic, Pending, Template};
 use super::scope::{Binding, Found};
 use super::shape::Shape;
 use super::type_annotations::{Ty, written};
@@ -23,8 +25,8 @@ use syn::{
 };
 
 /// The most values of a struct, and structs within one another.
-const MAX_VALUES: usize = 256;
-const MAX_DEPTH: usize = 8;
+pub(super) const MAX_VALUES: usize = 256;
+pub(super) const MAX_DEPTH: usize = 8;
 
 /// A struct.
 pub(super) struct Struct {
@@ -41,7 +43,9 @@ pub(super) struct Struct {
     pub ty: Ty,
     pub members: HashMap<String, Member>,
     /// How many values it is, an array counted as one element; and how many structs are within one another.
-    size: (usize, usize),
+    pub size: (usize, usize),
+    /// What it has to do with parameters.
+    pub generic: Option<Generic>,
 }
 
 /// What an `impl` block holds.
@@ -49,6 +53,14 @@ pub(super) struct Struct {
 pub(super) enum Member {
     Function(u32),
     Constant(LocalId),
+    /// A constant of an instance.
+    Value(ExprId),
+    /// One of a generic struct that is not lowered yet: its `impl` block, its place there, whether it is a function.
+    Open {
+        block: u32,
+        item: u32,
+        function: bool,
+    },
 }
 
 /// The structs of a kernel, and which values are of them.
@@ -63,12 +75,21 @@ pub(super) struct Structs {
     pub results: HashMap<u32, Shape>,
     /// Expressions that are of a struct.
     pub made: HashMap<ExprId, u32>,
+    /// The declarations of generic structs, and the functions of their instances that are still to be lowered.
+    pub templates: Vec<Template>,
+    pub pending: Vec<Pending>,
+    /// What names of type parameters mean.
+    pub types: Vec<Known>,
+    /// How many instances are being declared.
+    pub nesting: usize,
 }
 
 impl Structs {
     /// The one struct for which this holds, if there is one and no other.
     pub fn only(&self, holds: impl Fn(&Struct) -> bool) -> Option<u32> {
-        let mut found = (0..).zip(&self.all).filter(|(_, known)| holds(known)).map(|(number, _)| number);
+        let bare = |own: &Struct| matches!(own.generic, Some(Generic::Bare(_)));
+        let all = (0..).zip(&self.all).filter(|(_, own)| !bare(own));
+        let mut found = all.filter(|(_, known)| holds(known)).map(|(number, _)| number);
         found.next().filter(|_| found.next().is_none())
     }
 }
@@ -82,7 +103,7 @@ pub fn owner(item: &ItemImpl) -> Option<&Ident> {
 }
 
 /// The method as a function whose first parameter is called `self`.
-fn as_function(method: &ImplItemFn) -> ItemFn {
+pub(super) fn as_function(method: &ImplItemFn) -> ItemFn {
     let mut sig = method.sig.clone();
     for input in &mut sig.inputs {
         let FnArg::Receiver(receiver) = input else { continue };
@@ -114,7 +135,12 @@ fn as_function(method: &ImplItemFn) -> ItemFn {
 
 impl Lowering<'_> {
     /// Puts the structs and the functions of a block in scope.
-    pub(super) fn declare_items<'b>(&mut self, block: &'b syn::Block) -> Vec<Declared<'b>> {
+    pub(super) fn declare_items<'b>(
+        &mut self,
+        block: &'b syn::Block,
+        constants: &mut [Constant<'b>],
+    ) -> Vec<Declared<'b>> {
+        let first = self.structs.templates.len();
         let items = || {
             block.stmts.iter().filter_map(|statement| match statement {
                 Stmt::Item(item) => Some(item),
@@ -125,26 +151,34 @@ impl Lowering<'_> {
             Item::Struct(item) => Some(item),
             _ => None,
         });
-        self.declare_structs(structs.collect());
+        let open = self.name_structs(structs.collect());
+        if self.structs.templates.len() > first {
+            // An argument in a type may name them.
+            constants.iter_mut().for_each(|constant| self.name_constant(constant));
+            self.close_templates(first);
+        }
+        self.declare_structs(open);
         let mut declared = vec![];
         for item in items() {
             match item {
+                Item::Fn(item) if self.keep_function(item) => {}
                 Item::Fn(item) => declared.push(self.declare_function(Cow::Borrowed(item), None)),
                 Item::Impl(item) => declared.extend(self.declare_methods(item)),
                 _ => {}
             }
         }
+        self.close_templates(first);
         declared
     }
 
-    /// Names first, then fields: each struct behind those that it contains.
-    fn declare_structs(&mut self, items: Vec<&ItemStruct>) {
-        let mut open: Vec<(u32, &ItemStruct)> = vec![];
+    /// Puts the names of structs in scope.
+    fn name_structs<'i>(&mut self, items: Vec<&'i ItemStruct>) -> Vec<(u32, &'i ItemStruct)> {
+        let mut open = vec![];
         for item in items {
             self.free(&item.ident);
             self.no_word(&item.ident);
             self.only_known_attributes(&item.attrs);
-            self.no_generics(&item.generics);
+            let generic = self.declare_template(item);
             let number = self.structs.all.len() as u32;
             let names = item.fields.iter().enumerate().map(|(place, field)| match &field.ident {
                 Some(name) => name.unraw().to_string(),
@@ -161,9 +195,15 @@ impl Lowering<'_> {
                 ty: Ty::Other,
                 members: HashMap::new(),
                 size: (1, 1),
+                generic,
             });
             open.push((number, item));
         }
+        open
+    }
+
+    /// The fields: each struct behind those that it contains.
+    fn declare_structs(&mut self, mut open: Vec<(u32, &ItemStruct)>) {
         while !open.is_empty() {
             let holds = |item: &ItemStruct, name: &Ident| {
                 item.fields.iter().any(|field| names(field.ty.to_token_stream(), name))
@@ -179,11 +219,14 @@ impl Lowering<'_> {
                 );
             }
             let (number, item) = open.remove(next.unwrap_or(0));
-            self.declare_fields(number, &item.fields);
+            // Those of a generic one are declared with its arguments.
+            if self.template_at(number).is_none() {
+                self.declare_fields(number, &item.fields);
+            }
         }
     }
 
-    fn declare_fields(&mut self, number: u32, fields: &Fields) {
+    pub(super) fn declare_fields(&mut self, number: u32, fields: &Fields) {
         let (mut annotations, mut types, mut shapes) = (vec![], vec![], vec![]);
         for field in fields {
             self.no_attributes(field.attrs.iter().filter(|known| !known.path().is_ident("doc")));
@@ -218,7 +261,7 @@ impl Lowering<'_> {
         (own.annotation, own.ty, own.shapes) = (Annotation::Tuple(annotations), Ty::Tuple(types), shapes);
     }
 
-    fn size(&self, shape: &Shape) -> (usize, usize) {
+    pub(super) fn size(&self, shape: &Shape) -> (usize, usize) {
         match shape {
             Shape::Struct(number) => self.structs.all[*number as usize].size,
             Shape::Tuple(parts) => {
@@ -252,7 +295,6 @@ impl Lowering<'_> {
             );
             return vec![];
         }
-        self.no_generics(&item.generics);
         let number = match owner(item).map(|name| self.scopes.find(&name.unraw().to_string())) {
             Some(Found::Binding(Binding::Struct(number))) => number,
             _ => {
@@ -267,6 +309,16 @@ impl Lowering<'_> {
                 return vec![];
             }
         };
+        if self.keep_block(number, item) {
+            return vec![];
+        }
+        if let Some(first) = item.generics.params.first() {
+            self.errors.push(
+                Place::of(first),
+                format!("`{}` has no parameters", self.structs.all[number as usize].name),
+                "a parameter of an `impl` is one of its struct: `struct Ring<const STAGES: usize> { .. }`",
+            );
+        }
         let outer = self.structs.own.replace(number);
         let mut declared = vec![];
         for own in &item.items {
@@ -275,11 +327,7 @@ impl Lowering<'_> {
                     declared.push(self.declare_function(Cow::Owned(as_function(method)), Some(number)));
                 }
                 ImplItem::Const(_) => {}
-                other => self.errors.push(
-                    Place::of(other),
-                    "an `impl` block holds functions and constants",
-                    "write `fn name(&self) -> f32 { .. }` or `const NAME: usize = 4;`",
-                ),
+                other => self.no_member(other),
             }
         }
         self.structs.own = outer;
@@ -307,15 +355,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn no_generics(&mut self, generics: &Generics) {
-        if let Some(first) = generics.params.first() {
-            self.errors.push(
-                Place::of(first),
-                "a struct of a kernel has no parameters of its own",
-                "it names the kernel's: `T = f32` and `SIZE = 64` in the attribute serve its fields, `x: [T; SIZE]`; views have no \
-                 lifetimes",
-            );
-        }
+    pub(super) fn no_member(&mut self, item: &ImplItem) {
+        self.errors.push(
+            Place::of(item),
+            "an `impl` block holds functions and constants",
+            "write `fn name(&self) -> f32 { .. }` or `const NAME: usize = 4;`",
+        );
     }
 
     /// The struct that a path names, of itself or as `Self`.
@@ -332,23 +377,51 @@ impl Lowering<'_> {
         }
     }
 
-    /// The same of a path of one name.
-    pub(super) fn struct_at(&self, path: &Path) -> Option<u32> {
-        path.get_ident().and_then(|name| self.struct_named(name))
+    /// The same of a path of one name, which may have arguments.
+    pub(super) fn struct_at(&mut self, path: &Path) -> Option<u32> {
+        if path.segments.len() != 1 || path.leading_colon.is_some() {
+            return None;
+        }
+        let number = self.struct_named(&path.segments.first()?.ident)?;
+        Some(self.with_arguments(number, path))
     }
 
-    /// The struct and the rest of `Point::new`, `Self::SIZE`.
-    pub(super) fn member_at<'p>(&self, path: &'p Path) -> Option<(u32, &'p Ident)> {
+    /// The struct and the rest of `Point::new`, `Self::SIZE`, `Ring::<4>::new`.
+    pub(super) fn member_at<'p>(&mut self, path: &'p Path) -> Option<(u32, &'p Ident)> {
         match path.segments.iter().collect::<Vec<_>>()[..] {
-            [of, name] => Some((self.struct_named(&of.ident)?, &name.ident)),
+            [of, name] => {
+                let number = self.struct_named(&of.ident)?;
+                Some((self.with_arguments(number, path), &name.ident))
+            }
             _ => None,
         }
     }
 
+    /// What a path means that is a type: a struct, or a type parameter of one.
+    pub(super) fn type_at(&mut self, path: &Path) -> Option<Known> {
+        if let Some(name) = path.get_ident()
+            && !self.structs.types.is_empty()
+            && let Found::Binding(Binding::Type(number)) = self.scopes.find(&name.unraw().to_string())
+        {
+            return Some(self.structs.types[number as usize].clone());
+        }
+        let number = self.struct_of_type(path)?;
+        let own = &self.structs.all[number as usize];
+        // Arguments that are left open follow from a value.
+        let shape = if self.template_at(number).is_some() { Shape::Other } else { Shape::Struct(number) };
+        Some(Known { annotation: own.annotation.clone(), ty: own.ty.clone(), shape })
+    }
+
     /// The type that is written, as far as literals follow from it.
-    pub(super) fn written_type_of(&self, ty: &Type, generics: Option<&Generics>) -> Ty {
-        let of =
-            |name: &Ident| self.struct_named(name).map(|number| self.structs.all[number as usize].ty.clone());
-        written(ty, &self.types, generics, &of)
+    pub(super) fn written_type_of(&mut self, ty: &Type, generics: Option<&Generics>) -> Ty {
+        let types = std::mem::take(&mut self.types);
+        let found = written(ty, &types, generics, &mut |path| {
+            let own = std::mem::replace(&mut self.types, types.clone());
+            let found = self.type_at(path).map(|known| known.ty);
+            self.types = own;
+            found
+        });
+        self.types = types;
+        found
     }
 }

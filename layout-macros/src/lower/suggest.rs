@@ -356,6 +356,11 @@ pub fn type_advice(text: &str) -> Option<&'static str> {
     TYPES.iter().find(|(words, _)| words.contains(&first)).map(|(_, way)| *way)
 }
 
+/// Names as a list.
+pub fn list<'n>(names: impl Iterator<Item = &'n proc_macro2::Ident>) -> String {
+    names.map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// A type or a path as it is written.
 pub fn text_of(node: &impl quote::ToTokens) -> String {
     let text = node.to_token_stream().to_string();

@@ -16,65 +16,6 @@ pub use shares::gemm_split;
 
 #[tiled_kernels]
 mod shares {
-    /// Stages of shared memory between a thread that fills them by TMA and groups of threads that read them.
-    struct Pipeline {
-        full: Mbarriers,
-        empty: Mbarriers,
-        stages: usize,
-    }
-
-    /// Where a thread is in the pipeline.
-    struct Turn {
-        full: Mbarriers,
-        empty: Mbarriers,
-        at: PipelineState,
-    }
-
-    impl Pipeline {
-        /// Of so many stages; `readers` arrivals give one back.
-        fn new(stages: usize, readers: usize) -> Self {
-            let full = mbarriers(stages, 1);
-            let empty = mbarriers(stages, readers);
-            Self { full, empty, stages }
-        }
-
-        fn begin(&self) -> Turn {
-            Turn { full: self.full, empty: self.empty, at: pipeline_state(self.stages) }
-        }
-    }
-
-    impl Turn {
-        fn stage(&self) -> usize {
-            self.at.stage()
-        }
-
-        /// Waits until every reader has given the stage back.
-        fn acquire(&self) {
-            self.empty.at(self.at.stage()).wait(1 - self.at.phase());
-        }
-
-        /// Says how many bytes fill the stage; what the copies complete.
-        fn expect(&self, bytes: usize) -> Mbarrier {
-            let full = self.full.at(self.at.stage());
-            full.arrive_expect(bytes);
-            full
-        }
-
-        /// Waits until the stage is full.
-        fn wait(&self) {
-            self.full.at(self.at.stage()).wait(self.at.phase());
-        }
-
-        /// Gives the stage back.
-        fn release(&self) {
-            self.empty.at(self.at.stage()).arrive();
-        }
-
-        fn advance(&mut self) {
-            self.at.advance();
-        }
-    }
-
     /// Products of 16-bit floats, accumulated in float32. Of each operand either mode is contiguous.
     #[tiled_kernel(
         T = [bf16, f16], A_MODE = [1, 0], B_MODE = [1, 0], BM = 128, BN = 64, BK = 64, SPLIT = 2, STAGES = 4,
@@ -101,7 +42,7 @@ mod shares {
         let b_smem = shared::<T>(b_tiles.swizzle_bytes(128));
         // From each block its sums of this block's rows; rows 8 banks apart.
         let sums = shared::<f32>(row_major([SPLIT, BM / SPLIT, BN + 8]));
-        let pipeline = Pipeline::new(STAGES, 2);
+        let pipeline = Pipeline::<STAGES>::new(2);
         launch_dependents();
         cluster_barrier();
         grid_dependency_wait();
