@@ -419,7 +419,11 @@ impl Planner<'_> {
             }
             _ => moved(matrix.shape, bytes),
         };
-        let part = Part { columns: 0..vectors(n), depth: [vectors(k), k], ..self.whole(Kernel::Dgemm, &[]) };
+        // Four stages are 146 KiB.
+        let stages: Changes =
+            if self.machine.arch.shared_bytes() < 150 << 10 { &[("STAGES", 2)] } else { &[] };
+        let whole = self.whole(Kernel::Dgemm, &numbers(stages).collect::<Vec<_>>());
+        let part = Part { columns: 0..vectors(n), depth: [vectors(k), k], ..whole };
         let Product { a, b, .. } = self.product;
         Plan { a: place(a), b: place(b), c: Place::Here, parts: vec![part] }
     }
