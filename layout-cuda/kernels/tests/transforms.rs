@@ -141,7 +141,7 @@ fn what_is_no_transform_is_refused() -> Result<(), Error> {
         ([3, 12, 2], None, "has extent 12 in mode 1"),
         ([3, 8, 3], None, "has extent 3 in mode 2"),
         ([8192, 2, 2], Some(0), "has extent 8192 in mode 0"),
-        ([3, 8, 2], Some(2), "rank 4"),
+        ([3, 8, 2], Some(2), "`x` has 3 modes, axis 2"),
         ([3, 0, 2], None, "has extent 0 in mode 1"),
     ] {
         let found = message(shape, of(axis))?;

@@ -160,7 +160,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Refuses a coordinate that is negative, or the extent or more, whatever number the extent is.
+    /// Refuses a coordinate that is the extent or more, whatever number the extent is.
     fn not_at_extent(
         &mut self,
         (name, mode): (&str, usize),
@@ -168,18 +168,6 @@ impl Evaluator<'_> {
         extent: &Index,
         origin: Origin,
     ) -> Outcome<()> {
-        if self.reach.conditions == 0
-            && let Some(values) = self.outside(at, (0, i64::MAX))
-        {
-            return self.fail_help(
-                origin,
-                format!("{} in mode {mode} of `{name}`", values_in_words("element", values)),
-                format!(
-                    "the first coordinate is 0{}; the last is `{name}.dim({mode}) - 1`",
-                    self.round_in_words(at)
-                ),
-            );
-        }
         let beyond = at.sub(extent).is_ok_and(|rest| self.outside(&rest, (i64::MIN, 0)).is_some());
         if !beyond || self.reach.conditions > 0 {
             return Ok(());
