@@ -31,7 +31,7 @@ fn reach(file: &Path, reached: &mut BTreeSet<PathBuf>) {
     }
     let text = std::fs::read_to_string(file).expect("a source");
     let folder = file.parent().expect("a folder");
-    // The modules of `mod.rs` and of a root are beside it, those of `a.rs` in `a/`: looked for in both.
+    // The modules of `mod.rs` and of a root are next to it, those of `a.rs` in `a/`: looked for in both.
     let own = folder.join(file.file_stem().expect("a name"));
     let mut path = None;
     for line in text.lines().map(str::trim) {

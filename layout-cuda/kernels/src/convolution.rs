@@ -11,7 +11,7 @@
 use crate::kernels::convolution as kernels;
 use crate::movement::pad;
 use crate::product::{Machine, Options, Workspace, multiply};
-use crate::{same, set};
+use crate::{refused, same, set};
 use layout_cuda::{
     Arch, BindError, Definition, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Stream,
     Tensor, TensorArg, TensorArgMut, TensorView, TensorViewMut, bf16,
@@ -146,21 +146,16 @@ impl<T: Element> Convolution<'_, T> {
         [n, pixels(0, h, r), pixels(1, w, s), k]
     }
 
-    fn refused<U>(condition: &str, values: String) -> Result<U, Error> {
-        let error = BindError::Require { condition: condition.to_owned(), values };
-        Err(LaunchError::Arguments { kernel: "convolution".to_owned(), error }.into())
-    }
-
     /// Whether the tensors are those of one convolution.
     fn agree(&self, x: [usize; 4], filters: [usize; 4], out: [usize; 4]) -> Result<(), Error> {
         let Convolution { stride, dilation, padding, groups, .. } = *self;
         if stride.contains(&0) || dilation.contains(&0) || groups == 0 {
             let values = format!("stride {stride:?}, dilation {dilation:?}, groups {groups}");
-            return Self::refused("stride, dilation and groups are 1 or more", values);
+            return refused("convolution", "stride, dilation and groups are 1 or more", values);
         }
         if !x[3].is_multiple_of(groups) || !filters[0].is_multiple_of(groups) {
             let values = format!("{} channels, {} filters, groups {groups}", x[3], filters[0]);
-            return Self::refused("groups divide channels and filters", values);
+            return refused("convolution", "groups divide channels and filters", values);
         }
         // Coordinates and steps of the kernels have 32 bits.
         let reach = |mode: usize| {
@@ -170,7 +165,11 @@ impl<T: Element> Convolution<'_, T> {
         if reach(0).max(reach(1)) >= 1 << 30 {
             let values =
                 format!("image {x:?}, filters {filters:?}, padding {padding:?}, dilation {dilation:?}");
-            return Self::refused("image, padding, stride and filter reach less than 2^30 elements", values);
+            return refused(
+                "convolution",
+                "image, padding, stride and filter reach less than 2^30 elements",
+                values,
+            );
         }
         same("convolution", "filters", 3, filters[3], ("channels of a group", "x"), x[3] / groups)?;
         for (mode, expected) in self.shape(x, filters).into_iter().enumerate() {

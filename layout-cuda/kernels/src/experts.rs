@@ -9,10 +9,9 @@
 
 use crate::kernels::experts as kernels;
 use crate::movement::select_rows;
-use crate::{Real, grouped_matmul, kept, same, set};
+use crate::{Real, grouped_matmul, kept, refused, same, set};
 use layout_cuda::{
-    BindError, Elem, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Stream, Tensor, TensorArg,
-    TensorArgMut, TensorView,
+    Elem, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut, TensorView,
 };
 
 /// The most experts of a token.
@@ -304,11 +303,6 @@ const OF: &str = "mixture_of_experts";
 fn vectors<T: Real>(columns: usize) -> ParamSet {
     let of_vector = 16 / size_of::<T>();
     set(&[("V", if columns.is_multiple_of(of_vector) { of_vector } else { 1 })])
-}
-
-fn refused(of: &str, condition: &str, values: String) -> Result<(), Error> {
-    let error = BindError::Require { condition: condition.to_owned(), values };
-    Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into())
 }
 
 fn may_choose(of: &str, k: usize, experts: usize) -> Result<(), Error> {

@@ -7,8 +7,8 @@ use crate::compact::compact_mut;
 use crate::kernels::pooling as kernels;
 use crate::{Real, same, set};
 use layout_cuda::{
-    BindError, Definition, Elem, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Stream, Tensor,
-    TensorArg, TensorArgMut, TensorViewMut,
+    Definition, Elem, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
+    TensorViewMut,
 };
 
 /// Windows; pairs are of rows and of columns.
@@ -127,8 +127,7 @@ impl Pool {
             let condition =
                 "window and stride are 1 or more, padding is half a window at most, all reach less than 2^30";
             let values = format!("{self:?}, image {shape:?}");
-            let error = BindError::Require { condition: condition.to_owned(), values };
-            return Err(LaunchError::Arguments { kernel: "pool".to_owned(), error }.into());
+            return crate::refused("pool", condition, values);
         }
         for (mode, expected) in self.shape(shape).into_iter().enumerate() {
             same("pool", "out", mode, out.shape()[mode], ("the extent", "x and windows"), expected)?;

@@ -9,8 +9,8 @@ use layout_compiler::{Elem, ParamSet, ParamValue};
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 
-/// A line and a column.
-type Start = (usize, usize);
+/// A file, a line and a column: a kernel may have functions of another file.
+type Start = (String, usize, usize);
 
 /// What is rewritten, by where it starts.
 pub struct Rewriting {
@@ -21,7 +21,7 @@ pub struct Rewriting {
 
 fn start(span: Span) -> Start {
     let start = span.start();
-    (start.line, start.column)
+    (span.file(), start.line, start.column)
 }
 
 /// Whether Rust has no such float.
@@ -122,14 +122,13 @@ mod tests {
 
     #[test]
     fn literals_and_conversions_are_casts() {
-        let tokens: TokenStream =
-            "a [i] * 2.0f16 + b as f16 * (c as f32) + 1 as bf16".parse().expect("tokens");
-        let of = |text: &str, name: &str| {
-            let line = tokens.to_string();
-            let column = line.find(text).expect("it is there");
-            ((1, column), Ident::new(name, Span::call_site()))
+        let text = "a[i] * 2.0f16 + b as f16 * (c as f32) + 1 as bf16";
+        let tokens: TokenStream = text.parse().expect("tokens");
+        let file = tokens.clone().into_iter().next().expect("a token").span().file();
+        let of = |part: &str, name: &str| {
+            let column = text.find(part).expect("it is there");
+            ((file.clone(), 1, column), Ident::new(name, Span::call_site()))
         };
-        let printed: TokenStream = tokens.to_string().parse().expect("tokens");
         let rewriting = Rewriting {
             literals: vec![of("2.0f16", "f16")],
             casts: ["f16 *", "bf16"].iter().map(|text| of(text, "f16").0).collect(),
@@ -140,6 +139,6 @@ mod tests {
                 .expect("tokens");
         // Spaces depend on who made the tokens.
         let plain = |tokens: TokenStream| tokens.to_string().replace(' ', "");
-        assert_eq!(plain(rewriting.apply(printed)), plain(wanted));
+        assert_eq!(plain(rewriting.apply(tokens)), plain(wanted));
     }
 }

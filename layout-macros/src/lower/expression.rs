@@ -214,8 +214,10 @@ impl Lowering<'_> {
             && let Some(special) = base.path.get_ident().and_then(|name| special(&name.to_string()))
         {
             return match ["x", "y", "z"].iter().position(|known| axis == known) {
-                Some(number) if self.is_absent(special, number) => self.absent_axis(place, &node.base, axis),
-                Some(axis) => self.add(place, ExprKind::Special(special, axis as u32)),
+                Some(axis) => match self.absent_axis(place, special, axis) {
+                    Some(refused) => refused,
+                    None => self.add(place, ExprKind::Special(special, axis as u32)),
+                },
                 None => self.refuse(
                     Place::token(axis.span()),
                     format!("there is no axis `{axis}`"),

@@ -249,7 +249,7 @@ impl Lowering<'_> {
                 self.errors.push(
                     Place::of(clause),
                     "a nested function has no `where` clause",
-                    "write the bound beside the parameter: `fn sum<T: Number>(..)`",
+                    "write the bound at the parameter: `fn sum<T: Number>(..)`",
                 );
             }
             if item.sig.asyncness.is_some() || item.sig.abi.is_some() {

@@ -207,32 +207,24 @@ impl Lowering<'_> {
         self.expr(value)
     }
 
-    /// Whether the attribute writes fewer axes than this one.
-    pub(super) fn is_absent(&self, special: Special, axis: usize) -> bool {
-        let written = match special {
-            Special::ThreadIdx => self.kernel.block.len(),
-            Special::BlockIdx => self.kernel.grid.as_ref().map_or(0, Vec::len),
-            Special::BlockDim | Special::GridDim => 0,
+    /// Refuses `thread_idx.y` of a block of one axis, which is always 0.
+    pub(super) fn absent_axis(&mut self, place: Place, special: Special, axis: usize) -> Option<ExprId> {
+        let (entry, base, written) = match special {
+            Special::ThreadIdx => ("block", "thread_idx", self.kernel.block.len()),
+            Special::BlockIdx => ("grid", "block_idx", self.kernel.grid.as_ref().map_or(0, Vec::len)),
+            Special::BlockDim | Special::GridDim => return None,
         };
-        matches!(self.site, Site::Body) && written > 0 && axis >= written
-    }
-
-    /// `thread_idx.y` of a block of one axis: it is 0, which nobody writes on purpose.
-    pub(super) fn absent_axis(&mut self, place: Place, base: &Expr, axis: &Ident) -> ExprId {
-        let base = suggest::text_of(base);
-        let (entry, count) = match base.as_str() {
-            "thread_idx" => ("block", self.kernel.block.len()),
-            _ => ("grid", self.kernel.grid.as_ref().map_or(0, Vec::len)),
-        };
-        let axes = if count == 1 { "1 axis".to_owned() } else { format!("{count} axes") };
-        self.refuse(
-            place,
-            format!("`{base}.{axis}` is always 0: `{entry}` has {axes}"),
-            format!(
-                "give `{entry}` the axis, `{entry} = [{}]`, or leave `{base}.{axis}` out",
-                ["x", "y", "z"][..=count].join(", ")
-            ),
-        )
+        let names = ["x", "y", "z"];
+        if !matches!(self.site, Site::Body) || written == 0 || axis < written {
+            return None;
+        }
+        let (name, axes) =
+            (names[axis], if written == 1 { "1 axis".to_owned() } else { format!("{written} axes") });
+        let help = format!(
+            "give `{entry}` the axis, `{entry} = [{}]`, or leave `{base}.{name}` out",
+            names[..=axis].join(", ")
+        );
+        Some(self.refuse(place, format!("`{base}.{name}` is always 0: `{entry}` has {axes}"), help))
     }
 
     /// A name that means nothing.

@@ -140,25 +140,25 @@ impl Plan {
 impl Planner<'_> {
     /// The plan of a kernel.
     fn by(&self, kernel: Kernel) -> Plan {
-        let (planner, product) = (self, self.product);
+        let product = self.product;
         match kernel {
-            Kernel::TensorCore | Kernel::SgemmSlicedFed => planner.by_lines(kernel),
-            Kernel::SgemmFed if !planner.is_even() => planner.in_whole_tiles(kernel),
-            Kernel::Sgemm if planner.pays(kernel) => planner.in_whole_tiles(kernel),
+            Kernel::TensorCore | Kernel::SgemmSlicedFed => self.by_lines(kernel),
+            Kernel::SgemmFed if !self.is_even() => self.in_whole_tiles(kernel),
+            Kernel::Sgemm if self.pays(kernel) => self.in_whole_tiles(kernel),
             Kernel::Gemm if product.operand == product.result && product.operand.bytes() == 2 => {
-                planner.of_sixteen_bits()
+                self.of_sixteen_bits()
             }
-            Kernel::Gemm => planner.by_columns(),
-            Kernel::GemmSplit | Kernel::GemmPair => planner.alone(kernel),
-            Kernel::GemmMma => planner.by_warps(),
-            Kernel::GemmSwapped => planner.swapped(),
-            Kernel::FewRows => planner.of_few_rows(),
-            Kernel::Dgemm => planner.of_doubles(),
+            Kernel::Gemm => self.by_columns(),
+            Kernel::GemmSplit | Kernel::GemmPair => self.alone(kernel),
+            Kernel::GemmMma => self.by_warps(),
+            Kernel::GemmSwapped => self.swapped(),
+            Kernel::FewRows => self.of_few_rows(),
+            Kernel::Dgemm => self.of_doubles(),
             _ => Plan {
                 a: Place::Here,
                 b: Place::Here,
                 c: Place::Here,
-                parts: vec![planner.whole(kernel, &numbers(self.smaller(kernel)).collect::<Vec<_>>())],
+                parts: vec![self.whole(kernel, &numbers(self.smaller(kernel)).collect::<Vec<_>>())],
             },
         }
     }
