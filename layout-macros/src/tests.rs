@@ -568,6 +568,11 @@ fn names_of_others_have_ours_beside_them() {
         ("let v = a[[0, 0]]; let x = v.relu();", "`v.max(0.0)`, `v.min(1.0)`"),
         ("let x = a.load(0);", "an element is read as `a[[i, j]]`"),
         ("let x = a[(0, n)];", "write `a[[0, n]]`"),
+        (
+            "struct P<T> { x: T } impl<T> P<T> { fn get(self) -> T { fn same<T: Element>(x: T) -> T { x } same(self.x) } } \
+             let x = P { x: 1.0f32 }.get();",
+            "give this one another name",
+        ),
         ("a[[0, 0]] == 1.0;", "an assignment is `=`"),
         ("let i = 1; i + 1;", "bind it, `let y = ..;`"),
         ("for i in 0..n { i += 2; }", "`.step_by(2)`, else a `while`"),

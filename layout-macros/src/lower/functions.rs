@@ -1,7 +1,7 @@
 //! Nested functions: declared with their block, lowered once, inlined where they are called.
 
 use super::reference::references_of;
-use super::scope::Binding;
+use super::scope::{Binding, Found};
 use super::shape::Shape;
 use super::structs::Member;
 use super::{Lowering, Site};
@@ -242,6 +242,18 @@ impl Lowering<'_> {
                     Place::of(first),
                     "a method has type parameters only",
                     "numbers are arguments: one that is known where it is called is known inside",
+                );
+                continue;
+            }
+            let taken = |own: &&syn::TypeParam| {
+                matches!(self.scopes.find(&own.ident.unraw().to_string()), Found::Binding(Binding::Type(_)))
+            };
+            if let Some(taken) = generics.type_params().find(taken) {
+                // It would mean what it means there.
+                self.errors.push(
+                    Place::token(taken.ident.span()),
+                    format!("`{}` is a type parameter of the function or the `impl` around it", taken.ident),
+                    "give this one another name",
                 );
                 continue;
             }
