@@ -74,6 +74,7 @@ impl Build {
                 places: Vec::new(),
                 atoms: Atoms::default(),
                 named: Vec::new(),
+                scratch: Vec::new(),
                 positions: (0..100).map(|line| Position { line, column: 1 }).collect(),
             },
             body: Vec::new(),

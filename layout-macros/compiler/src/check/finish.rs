@@ -43,29 +43,12 @@ fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
     });
     let mut changed = body.len() != before;
     for Statement { kind, .. } in body {
-        changed |= match kind {
-            StatementKind::For { body, .. } | StatementKind::While(_, body) => remove(body, used),
-            StatementKind::If(_, then, otherwise) => remove(then, used) | remove(otherwise, used),
-            StatementKind::Atomic { old, .. } => {
-                *old = old.filter(|var| used.contains(var));
-                false
-            }
-            StatementKind::Let(..)
-            | StatementKind::LetIndex(..)
-            | StatementKind::Assign(..)
-            | StatementKind::AssignIndex(..)
-            | StatementKind::Store(..)
-            | StatementKind::Operation(_)
-            | StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Barrier(_)
-            | StatementKind::Collective(..)
-            | StatementKind::SetMaxRegisters { .. }
-            | StatementKind::Assume(_)
-            | StatementKind::Print(_)
-            | StatementKind::Assert { .. }
-            | StatementKind::Signal(_) => false,
-        };
+        if let StatementKind::Atomic { old, .. } = kind {
+            *old = old.filter(|var| used.contains(var));
+        }
+        for list in kind.lists_mut() {
+            changed |= remove(list, used);
+        }
     }
     changed
 }

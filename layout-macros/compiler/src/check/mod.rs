@@ -11,6 +11,7 @@ mod lower;
 mod matrix;
 mod mbarrier_init;
 mod movement;
+mod redundant_barriers;
 mod remote;
 mod tensor_map;
 mod tensor_memory;
@@ -152,6 +153,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         body.insert(0, Statement { kind, origin });
     }
     let mut body = [prologue, errors.propagate(body)?].concat();
+    redundant_barriers::remove(&tables, &mut body);
     finish::prune(&tables, &mut body);
     let mut plan = specialised.plan.clone();
     plan.dependent = dependent;

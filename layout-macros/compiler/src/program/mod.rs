@@ -82,6 +82,8 @@ pub struct Tables {
     pub positions: Vec<Position>,
     /// Names of views and of indices, in the order of the text.
     pub named: Vec<Named>,
+    /// The shared memory of the block's collectives, each of one: `x.block_sum()`.
+    pub scratch: Vec<PlaceId>,
 }
 
 impl Tables {

@@ -149,6 +149,17 @@ impl<A, O> StatementKind<A, O> {
         }
     }
 
+    /// The same lists, to be changed.
+    pub fn lists_mut(&mut self) -> Vec<&mut Vec<Statement<A, O>>> {
+        if let StatementKind::For { body, .. } | StatementKind::While(_, body) = self {
+            vec![body]
+        } else if let StatementKind::If(_, then, otherwise) = self {
+            vec![then, otherwise]
+        } else {
+            Vec::new()
+        }
+    }
+
     /// Whether it may leave the loop around it, or begin its next round.
     pub fn leaves(&self) -> bool {
         match self.control() {

@@ -202,6 +202,7 @@ fn evaluator<'k>(
             atoms: Atoms::default(),
             positions: kernel.positions.clone(),
             named: Vec::new(),
+            scratch: Vec::new(),
         },
         errors: Errors::new(),
         out: Vec::new(),

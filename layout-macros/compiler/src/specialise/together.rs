@@ -174,6 +174,7 @@ impl Evaluator<'_> {
         let (lane, warp) = (self.index(origin, lane)?, self.index(origin, warp)?);
         let space = self.shared_memory(warps as u64 * u64::from(elem.bytes()), 16, origin)?;
         let place = PlaceId(self.tables.places.len() as u32);
+        self.tables.scratch.push(place);
         self.tables.places.push(Place {
             name: "of_warps".to_owned(),
             space,

@@ -88,6 +88,7 @@ impl Build {
                 atoms: Atoms::default(),
                 positions: vec![Position::default()],
                 named: Vec::new(),
+                scratch: Vec::new(),
             },
         }
     }
