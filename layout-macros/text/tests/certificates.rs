@@ -3,7 +3,7 @@
 //! The kinds are those of GPUVerify's failing tests: a missing barrier, strides that collide, an index that wraps, a loop of no rounds, a
 //! barrier that not all come to. All take `x` and `y` of `N` numbers, `m` of `M` rows of 64, and 64 counters `c`.
 
-use layout_compiler::{Certificate, Checked, Errors, Promises, certify, compile, damaged};
+use layout_compiler::{Certificate, Checked, Errors, Promises, certify, compile, damaged, emit, explain};
 
 /// A kernel of 64 threads a block, `t` the thread, `i` the element, `s` and `d` shared.
 fn text(attribute: &str, body: &str) -> String {
@@ -274,4 +274,109 @@ fn what_is_not_proved_is_an_error_where_it_is_demanded() {
     assert!(divergent.contains("not all threads are known"), "{divergent}");
     let words = layout_text::kernel(&text(", certified(order)", racing)).expect_err("no word");
     assert!(words[0].message.starts_with("this is nothing that is certified"), "{words:?}");
+}
+
+/// Copies by `cp.async`, each with whether it is certified. `from` is the block's tile of `x`, `to` the thread's element of `s`.
+const COPIES: [(&str, bool); 17] = [
+    ("to.copy_from_async(&from); async_copy_wait_all(); barrier(); acc = s[[63 - t]];", true),
+    ("to.copy_from_async(&from); async_copy_commit_group(); async_copy_wait_group(0); barrier(); acc = s[[63 - t]];", true),
+    ("to.copy_from_async(&from); async_copy_wait_all(); acc = s[[t]];", true),
+    (
+        "for _ in 0..M { to.copy_from_async(&from); async_copy_wait_all(); barrier(); acc += s[[63 - t]]; barrier(); }",
+        true,
+    ),
+    (
+        "for k in 0..3 { d.slice(k).tile([64], [0]).distribute(row_major([64]), t).copy_from_async(&from); }
+         async_copy_wait_all(); barrier(); acc = d[[1, 63 - t]];",
+        true,
+    ),
+    ("to.copy_from_async(&from); d[[0, t]] = 1.0; async_copy_wait_all(); barrier(); acc = s[[63 - t]] + d[[0, t]];", true),
+    ("to.copy_from_async(&from); async_copy_commit_group(); barrier(); acc = s[[63 - t]];", false),
+    ("to.copy_from_async(&from); barrier(); async_copy_wait_all(); acc = s[[63 - t]];", false),
+    ("to.copy_from_async(&from); async_copy_wait_all(); acc = s[[63 - t]];", false),
+    ("to.copy_from_async(&from); acc = s[[t]]; async_copy_wait_all();", false),
+    ("to.copy_from_async(&from); s[[t]] = 1.0; async_copy_wait_all();", false),
+    ("for _ in 0..3 { to.copy_from_async(&from); } async_copy_wait_all(); barrier(); acc = s[[63 - t]];", false),
+    ("to.copy_from_async(&from); async_copy_commit_group(); async_copy_wait_group(1); barrier(); acc = s[[63 - t]];", false),
+    ("to.copy_from_async(&from); async_copy_wait_group(0); barrier(); acc = s[[63 - t]];", false),
+    ("for _ in 0..M { to.copy_from_async(&from); async_copy_wait_all(); barrier(); acc += s[[63 - t]]; }", false),
+    (
+        "for _ in 0..M { async_copy_wait_all(); barrier(); acc += s[[63 - t]]; barrier(); to.copy_from_async(&from); }
+         async_copy_wait_all();",
+        false,
+    ),
+    ("if t < 32 { async_copy_wait_all(); } to.copy_from_async(&from); barrier(); acc = s[[63 - t]];", false),
+];
+
+#[test]
+fn copies_are_certified_where_waits_and_barriers_follow() {
+    for (body, is_right) in COPIES {
+        let tiles = "let from = x.tile([64], [block_idx.x]).distribute(row_major([64]), t);
+            let mut to = s.tile([64], [0]).distribute(row_major([64]), t);";
+        let certificate = certificate(&format!("{tiles}\n{body} if i < N {{ y[[i]] = acc; }}"));
+        assert_eq!(certificate.races(), is_right, "{body}\n{certificate}");
+    }
+}
+
+/// Each with the barriers of its text.
+const COLLECTIVES: [(&str, usize); 14] = [
+    ("acc = x[[i]].block_sum();", 1),
+    ("acc = x[[i]].block_sum(); acc += x[[i]].block_max();", 2),
+    ("for _ in 0..M { acc += x[[i]].block_sum(); }", 2),
+    ("for _ in 0..M { acc += x[[i]].block_sum(); acc = acc.block_max(); }", 2),
+    ("for _ in 0..M { barrier(); acc += x[[i]].block_sum(); }", 2),
+    ("for _ in 0..M { acc += x[[i]].block_sum(); barrier(); }", 2),
+    ("for k in 0..M { acc += x[[i]].block_sum(); if k % 2 == 0 { barrier(); } }", 3),
+    ("for k in 0..M { acc += x[[i]].block_sum(); if k == 2 { continue; } barrier(); }", 3),
+    ("for k in 0..M { if k == 2 { continue; } acc += x[[i]].block_sum(); }", 2),
+    ("for _ in 0..M { acc += x[[i]].block_sum(); break; }", 1),
+    (
+        "let mut k = 0; while k < M { acc += x[[i]].block_sum(); k += 1; } barrier(); acc += acc.block_sum();",
+        4,
+    ),
+    ("fn both(a: f32) -> f32 { a.block_sum() + a.block_max() } for _ in 0..M { acc += both(x[[i]]); }", 2),
+    ("if M > 2 { acc = x[[i]].block_sum(); } else { acc = x[[i]].block_min(); }", 2),
+    ("for _ in 0..M { if M > 2 { acc += x[[i]].block_sum(); } else { acc += x[[i]].block_min(); } }", 4),
+];
+
+#[test]
+fn a_collective_ends_with_a_barrier_where_its_memory_is_written_again() {
+    for (body, barriers) in COLLECTIVES {
+        let body = format!("{body} if i < N {{ y[[i]] = acc; }}");
+        let checked = checked(&body);
+        let text = emit(&checked).text;
+        assert_eq!(text.matches("__syncthreads()").count(), barriers, "{body}\n{text}");
+        let certificate = certify(&checked);
+        assert!(certificate.races(), "{body}\n{certificate}");
+    }
+}
+
+/// Each with its redundant barriers: the lines of the body.
+const REDUNDANT: [(&str, &[u32]); 9] = [
+    ("s[[t]] = x[[i]];\nbarrier();\nacc = s[[t]];", &[2]),
+    ("s[[t]] = x[[i]];\nbarrier();\nacc = s[[63 - t]];", &[]),
+    ("s[[t]] = x[[i]];\nbarrier();\nacc = s[[63 - t]];\nbarrier();", &[4]),
+    ("for _ in 0..M {\ns[[t]] = x[[i]];\nbarrier();\nacc += s[[63 - t]];\nbarrier();\n}", &[]),
+    ("for k in 0..M {\nd[[k % 2, t]] = x[[i]];\nbarrier();\nacc += d[[k % 2, 63 - t]];\nbarrier();\n}", &[5]),
+    // Without the first one no two accesses race; the sums would be wrong.
+    (
+        "let mut n = shared::<u32>(row_major([1]));\nif t == 0 { n.atomic_exchange([0], 0); }\nbarrier();\nn.atomic_add([0], 1);",
+        &[],
+    ),
+    ("barrier();\ns[[t]] = x[[i]];\nbarrier();\nacc = s[[63 - t]];", &[1]),
+    // What races has none.
+    ("s[[63 - t]] = x[[i]];\nacc = s[[t]];\nbarrier();", &[]),
+    ("acc = x[[i]].block_sum();\nbarrier();\nacc += acc.block_max();", &[2]),
+];
+
+#[test]
+fn barriers_without_which_nothing_races_are_named() {
+    for (body, lines) in REDUNDANT {
+        let first =
+            text("", body).lines().position(|line| line.starts_with(body.lines().next().unwrap_or("")));
+        let first = first.expect("the body begins on a line") as u32;
+        let explanation = explain(&checked(&format!("{body}\nif i < N {{ y[[i]] = acc; }}")));
+        let found: Vec<u32> = explanation.redundant_barriers.iter().map(|at| at.line - first).collect();
+        assert_eq!(found, lines, "{body}\n{explanation}");
+    }
 }

@@ -6,6 +6,7 @@
 //! | accesses, and what holds where they happen | `sites.rs` |
 //! | values that all threads agree on | `uniform.rs` |
 //! | barrier intervals | `phases.rs` |
+//! | asynchronous copies of threads | `flights.rs` |
 //! | two instances over one set of atoms | `names.rs`, `pair.rs` |
 //! | the checker of proofs | `proof.rs`, `enumerate.rs` |
 //! | the search for proofs | `search.rs` |
@@ -17,12 +18,13 @@
 //! | bank conflicts of the same sites | `banks.rs` |
 //!
 //! Law: an access or a pair of a kind that is not covered is not proved, never skipped. Covered are the accesses of threads, atomic
-//! operations and matrix loads and stores of a warp, ordered by barriers of the block, the cluster and the grid.
+//! operations, matrix loads and stores of a warp, and `cp.async`, ordered by barriers of the block, the cluster and the grid.
 
 mod banks;
 mod bounds;
 mod damage;
 mod enumerate;
+mod flights;
 mod inductions;
 mod names;
 mod pair;
@@ -38,6 +40,7 @@ use super::check::{Checked, check};
 use super::ir::{Kernel, RemarkKind};
 use super::origin::{Errors, KernelError, Origin, Position};
 use super::params::{ParamSet, Promises};
+use super::program::{Part, Participants, StatementKind, walk};
 use super::specialise::specialise;
 pub use banks::{BankConflict, bank_conflicts};
 use names::Names;
@@ -178,6 +181,9 @@ pub fn certify_set(kernel: &Kernel, set: &ParamSet) -> Result<Certificate, Error
     Ok(all)
 }
 
+/// The most barriers that are left out, one after the other.
+const MOST_BARRIERS: usize = 24;
+
 fn with_prover<T>(checked: &Checked, work: impl FnOnce(Prover<'_>) -> T) -> T {
     let (tables, body) = (checked.tables(), checked.body());
     let uniform = [false, true].map(|grid| uniform::uniform(tables, body, grid));
@@ -190,7 +196,48 @@ fn with_prover<T>(checked: &Checked, work: impl FnOnce(Prover<'_>) -> T) -> T {
         unproved: Vec::new(),
     };
     let (names, axes) = (Names::new(tables, body), prover::axes(checked));
-    work(Prover { checked, uniform: &uniform, sites: &sites, names, axes, certificate })
+    let flights = flights::flights(&sites, body);
+    let (uniform, sites, without) = (&uniform, &sites, None);
+    work(Prover { checked, uniform, sites, flights, names, axes, certificate, without, meetings: 0 })
+}
+
+/// The barriers of the block without which no race is possible either, each by itself, at any size: of a variant without races.
+pub(super) fn redundant_barriers(checked: &Checked) -> Vec<Origin> {
+    let mut barriers = Vec::new();
+    walk::statements(checked.body(), &mut |part| {
+        if let Part::Statement(line) = part
+            && matches!(line.kind, StatementKind::Barrier(Participants::Block))
+            && !barriers.contains(&line.origin)
+        {
+            barriers.push(line.origin);
+        }
+    });
+    if barriers.is_empty() || barriers.len() > MOST_BARRIERS {
+        return Vec::new();
+    }
+    with_prover(checked, |mut prover| {
+        prover.uncovered();
+        prover.barriers();
+        if !prover.certificate.races() {
+            return Vec::new();
+        }
+        let placed = prover.bounds();
+        let mut order = |without: Option<Origin>| {
+            (prover.without, prover.meetings) = (without, 0);
+            if without.is_some() {
+                prover.certificate.unproved.clear();
+            }
+            prover.pairs(&placed);
+            (prover.certificate.races(), prover.meetings)
+        };
+        let (is_proved, meetings) = order(None);
+        if is_proved {
+            barriers.retain(|barrier| order(Some(*barrier)) == (true, meetings));
+            barriers
+        } else {
+            Vec::new()
+        }
+    })
 }
 
 /// Refuses a variant of which its kernel demands more than is proved.

@@ -112,6 +112,11 @@ impl Names {
         made
     }
 
+    /// The round of a loop's variable, where an instance is expressed by it.
+    pub(super) fn round(&self, counter: AtomId) -> Option<AtomId> {
+        self.made.get(&(counter, 1)).copied()
+    }
+
     /// The atom of the second instance that is not the first one's.
     fn primed(&mut self, id: AtomId) -> AtomId {
         let (range, divisor) = (self.atoms.facts(id).range, self.atoms.facts(id).divisor);

@@ -29,8 +29,10 @@ pub(super) struct Pair {
     /// The first side's leaves that differ, and the second one's.
     pub differing: BTreeMap<AtomId, AtomId>,
     pub same_block: bool,
-    /// Whether an access is by the whole warp, so that a thread may meet itself.
+    /// Whether a thread may meet itself: an access is by the whole warp, or the other one is in an asynchronous copy's flight.
     pub by_the_warp: bool,
+    /// Of an asynchronous copy and itself: the rounds in which a thread must be the same one; `None` of one that says nothing.
+    pub rounds: Option<Vec<Option<AtomId>>>,
     pub atomic: bool,
     /// Whether the branches around exclude each other.
     pub exclusive: bool,
@@ -104,6 +106,7 @@ impl Pair {
             differing,
             same_block: common.same_block,
             by_the_warp: [a, b].iter().any(|one| one.site.means == Transport::Matrix),
+            rounds: None,
             atomic: one_place && atomic(a.site.way, b.site.way, common.same_block),
             exclusive: exclusive(common, a.site, b.site),
         })

@@ -10,6 +10,7 @@
 //! rounds of a loop with one: a round that is not there for a thread that has left the loop is there for none.
 
 use super::sites::{Line, Sites};
+use crate::origin::Origin;
 use crate::program::flow::{self, Analysis};
 use crate::program::{Participants, StatementKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -57,8 +58,9 @@ fn nests(sites: &Sites<'_>) -> HashMap<usize, Vec<usize>> {
 }
 
 /// Whether a statement is a barrier for the threads of a block, or of the grid.
-fn is_barrier(line: &Line, grid: bool) -> bool {
+fn is_barrier(line: &Line, grid: bool, without: Option<Origin>) -> bool {
     match line.kind {
+        _ if without == Some(line.origin) => false,
         StatementKind::Barrier(Participants::Grid) => true,
         StatementKind::Barrier(Participants::Block | Participants::Cluster) => !grid,
         _ => false,
@@ -66,15 +68,15 @@ fn is_barrier(line: &Line, grid: bool) -> bool {
 }
 
 impl Last<'_, '_> {
-    fn number(&mut self, list: &[Line], grid: bool) -> bool {
+    fn number(&mut self, list: &[Line], grid: bool, without: Option<Origin>) -> bool {
         let mut any = false;
         for line in list {
-            let mut inside = is_barrier(line, grid);
+            let mut inside = is_barrier(line, grid, without);
             if inside {
                 let next = self.barriers.len() + 1;
                 self.barriers.insert(std::ptr::from_ref(line), next);
             }
-            line.kind.lists().into_iter().for_each(|list| inside |= self.number(list, grid));
+            line.kind.lists().into_iter().for_each(|list| inside |= self.number(list, grid, without));
             if let (true, Some(number)) = (inside, self.sites.number.get(&std::ptr::from_ref(line))) {
                 self.tracked.insert(*number);
                 if flow::at_least_once(&line.kind) {
@@ -139,12 +141,12 @@ impl Analysis for Last<'_, '_> {
     }
 }
 
-/// Analyses a program.
-pub(super) fn phases(sites: &Sites<'_>, body: &[Line], grid: bool) -> Phases {
+/// Analyses a program, as if it had no barrier of the origin `without`.
+pub(super) fn phases(sites: &Sites<'_>, body: &[Line], grid: bool, without: Option<Origin>) -> Phases {
     let nests = nests(sites);
     let mut last =
         Last { sites, nests, barriers: HashMap::new(), tracked: HashSet::new(), by_rounds: HashSet::new() };
-    last.number(body, grid);
+    last.number(body, grid, without);
     let mut moments = HashMap::new();
     flow::solve(&last, body, BTreeSet::from([(0, Vec::new())]), |line, state| {
         let mut state = state.clone();
@@ -157,12 +159,21 @@ pub(super) fn phases(sites: &Sites<'_>, body: &[Line], grid: bool) -> Phases {
 }
 
 impl Phases {
-    /// In which rounds of the common loops two statements may be in one interval; none where they never are.
-    pub(super) fn relations(&self, a: *const Line, b: *const Line, common: &[usize]) -> BTreeSet<Relation> {
+    /// In which rounds of the common loops two accesses may be in one interval, each at some of these statements; none where they never
+    /// are.
+    pub(super) fn relations(
+        &self,
+        a: &[*const Line],
+        b: &[*const Line],
+        common: &[usize],
+    ) -> BTreeSet<Relation> {
         let mut found = BTreeSet::new();
         // What no path reaches is in no interval.
-        let (Some(first), Some(second)) = (self.moments.get(&a), self.moments.get(&b)) else { return found };
-        for (barrier, left) in first {
+        let of = |lines: &[*const Line]| -> BTreeSet<Moment> {
+            lines.iter().filter_map(|line| self.moments.get(line)).flatten().cloned().collect()
+        };
+        let (first, second) = (of(a), of(b));
+        for (barrier, left) in &first {
             for (_, right) in second.iter().filter(|(other, _)| other == barrier) {
                 if !self.together(left, right) {
                     continue;

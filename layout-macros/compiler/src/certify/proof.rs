@@ -92,7 +92,11 @@ fn digits(atoms: &mut Atoms, axes: &Axes, pair: &Pair, splits: &[Split]) -> bool
         true => {
             let one =
                 (0..3).all(|axis| axes.threads[axis] <= 1 || state.pinned(atoms, Special::ThreadIdx, axis));
-            one && !pair.by_the_warp || distinct(atoms, pair, axes.threads, &state.all())
+            let rounds = pair.rounds.iter().flatten();
+            match rounds.clone().all(|round| round.is_some_and(|round| state.agree(round))) {
+                true => one && !pair.by_the_warp || distinct(atoms, pair, axes.threads, &state.all()),
+                false => false,
+            }
         }
         false => (0..3).all(|axis| !axes.blocks[axis] || state.pinned(atoms, Special::BlockIdx, axis)),
     }
@@ -345,8 +349,12 @@ impl<'p> State<'p> {
 
     /// Whether both sides have the same index of the thread, or of the block, along an axis.
     fn pinned(&self, atoms: &Atoms, special: Special, axis: usize) -> bool {
-        let Some(a) = atoms.find(&Atom::Special(special, axis as u32)) else { return false };
-        self.pair.differing.get(&a).is_some_and(|b| self.equal.contains(&(a, *b)))
+        atoms.find(&Atom::Special(special, axis as u32)).is_some_and(|id| self.agree(id))
+    }
+
+    /// Whether both sides have the same value of a leaf.
+    fn agree(&self, id: AtomId) -> bool {
+        self.pair.differing.get(&id).is_some_and(|other| self.equal.contains(&(id, *other)))
     }
 }
 

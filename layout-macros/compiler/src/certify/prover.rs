@@ -4,19 +4,23 @@
 //! is in the list of what is not proved.
 
 use super::bounds::Bounds;
+use super::flights::Flights;
 use super::names::{self, Common, Names};
 use super::pair::{Pair, Placed};
 use super::phases::{self, Phases, Relation};
-use super::proof::{self, Axes};
+use super::proof::{self, Axes, Proof};
 use super::search;
 use super::sites::{Site, Sites};
 use super::uniform::Uniform;
 use super::{Certificate, Unproved};
 use crate::check::Checked;
-use crate::index::{Atom, Index};
+use crate::index::{Atom, AtomId, Index};
 use crate::ir::{BinaryOp, Special};
 use crate::origin::Origin;
 use crate::program::{Comparison, Part, Space, StatementKind, Tables, Transport, walk};
+
+/// A copy that is open.
+const IN_STAGES: &str = "`cp.async` in flight beyond a round of its loop";
 
 /// The most pairs that are looked at.
 const MOST_PAIRS: usize = 20_000;
@@ -34,9 +38,14 @@ pub(super) struct Prover<'a> {
     pub checked: &'a Checked,
     pub uniform: &'a [Uniform; 2],
     pub sites: &'a Sites<'a>,
+    pub flights: Flights,
     pub names: Names,
     pub axes: Axes,
     pub certificate: Certificate,
+    /// A barrier that is left out.
+    pub without: Option<Origin>,
+    /// How often two atomic operations may meet: the program may rely on their order although it is no race.
+    pub meetings: usize,
 }
 
 impl<'a> Prover<'a> {
@@ -79,11 +88,12 @@ impl<'a> Prover<'a> {
                 StatementKind::Operation(operation) => match operation.means() {
                     Transport::Tma => "a copy by tensor map",
                     Transport::RemoteShared => "a store to another block",
-                    // It is in flight until its wait, which no pair of accesses shows.
-                    Transport::CopyAsync => "`cp.async`",
-                    Transport::Thread | Transport::Atomic | Transport::Matrix | Transport::MatrixUnits => {
-                        return;
-                    }
+                    Transport::CopyAsync if self.flights.is_open(std::ptr::from_ref(line)) => IN_STAGES,
+                    Transport::Thread
+                    | Transport::Atomic
+                    | Transport::Matrix
+                    | Transport::MatrixUnits
+                    | Transport::CopyAsync => return,
                 },
                 _ => return,
             };
@@ -130,7 +140,7 @@ impl<'a> Prover<'a> {
     }
 
     pub(super) fn phases(&self) -> [Phases; 2] {
-        [false, true].map(|grid| phases::phases(self.sites, self.checked.body(), grid))
+        [false, true].map(|grid| phases::phases(self.sites, self.checked.body(), grid, self.without))
     }
 
     pub(super) fn pairs(&mut self, placed: &[Option<Placed<'a, 'a>>]) {
@@ -200,8 +210,10 @@ impl<'a> Prover<'a> {
                 return Some("memory of another block is not covered".to_owned());
             }
             match site.means {
-                Transport::Thread | Transport::Atomic | Transport::Matrix => {}
-                Transport::CopyAsync => return Some("`cp.async` is not covered".to_owned()),
+                Transport::CopyAsync if self.flights.is_open(site.statement) => {
+                    return Some(format!("{IN_STAGES} is not covered"));
+                }
+                Transport::Thread | Transport::Atomic | Transport::Matrix | Transport::CopyAsync => {}
                 Transport::Tma => return Some("a copy by tensor map is not covered".to_owned()),
                 Transport::MatrixUnits => {
                     return Some("reads by the matrix units are not covered".to_owned());
@@ -225,7 +237,10 @@ impl<'a> Prover<'a> {
                 return Err("an index leaves 64 bits".to_owned());
             };
             rule = match search::search(&mut self.names.atoms, &self.axes, &pair) {
-                Some(proof) => proof::rule(&proof),
+                Some(proof) => {
+                    self.meetings += usize::from(proof == Proof::Atomic);
+                    proof::rule(&proof)
+                }
                 None if grid => {
                     return Err(
                         "threads of different blocks are not shown to access different elements".to_owned()
@@ -249,7 +264,8 @@ impl<'a> Prover<'a> {
         let around = names::common(a, b);
         let several = global && self.axes.blocks != [false; 3];
         let of = |grid: bool| {
-            let relations = phases[usize::from(grid)].relations(a.statement, b.statement, &around);
+            let lines = [a, b].map(|site| self.flights.of(site.statement));
+            let relations = phases[usize::from(grid)].relations(&lines[0], &lines[1], &around);
             relations.into_iter().map(move |relation| (grid, relation))
         };
         let own = of(false);
@@ -266,7 +282,26 @@ impl<'a> Prover<'a> {
     ) -> Option<Pair> {
         let uniform = &self.uniform[usize::from(grid)];
         let common = Common::new(&self.sites.loops, uniform, !grid, (a.site, b.site), relation);
-        Pair::new(&mut self.names, &common, (a, b))
+        let mut pair = Pair::new(&mut self.names, &common, (a, b))?;
+        let (left, right) = (a.site.statement, b.site.statement);
+        if std::ptr::eq(a.site, b.site) {
+            // A thread's own copies of different rounds.
+            pair.rounds = self.flights.holds(left, right).then(|| self.rounds(&pair, &common));
+        } else {
+            pair.by_the_warp |= self.flights.holds(left, right) || self.flights.holds(right, left);
+        }
+        Some(pair)
+    }
+
+    /// The rounds of the loops around both that may differ; `None` of one whose round the elements do not depend on.
+    fn rounds(&self, pair: &Pair, common: &Common<'_>) -> Vec<Option<AtomId>> {
+        let unknown = common.around.iter().filter(|(_, shift)| shift.is_none());
+        let round = |(number, _): &(usize, Option<i64>)| {
+            let counters = self.sites.loops[*number].counters.iter();
+            let mut rounds = counters.filter_map(|counter| self.names.round(counter.atom));
+            rounds.find(|round| pair.differing.contains_key(round))
+        };
+        unknown.map(round).collect()
     }
 }
 

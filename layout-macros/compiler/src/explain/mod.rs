@@ -9,6 +9,7 @@ mod views;
 mod walk;
 mod words;
 
+use super::certify::redundant_barriers;
 use super::check::Checked;
 use super::ir::RemarkKind;
 use super::origin::{Errors, KernelError, Origin, Position};
@@ -42,6 +43,8 @@ pub struct Explanation {
     pub accesses: Vec<Explained>,
     /// Arithmetic of floats that takes a branch, where a shorter form is less exact; each line once.
     pub arithmetic: Vec<Costly>,
+    /// Barriers without which no race is possible either, each by itself, at any size.
+    pub redundant_barriers: Vec<Position>,
 }
 
 /// An access of a variant.
@@ -152,6 +155,13 @@ pub struct Remark {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn explain(checked: &Checked) -> Explanation {
+    let at = |origin: Origin| checked.tables().positions.get(origin.0 as usize).copied().unwrap_or_default();
+    let redundant_barriers = redundant_barriers(checked).into_iter().map(at).collect();
+    Explanation { redundant_barriers, ..explain_accesses(checked) }
+}
+
+/// The same, without what takes proofs.
+fn explain_accesses(checked: &Checked) -> Explanation {
     let words = Words::new(checked);
     let mut accesses: Vec<Explained> = Vec::new();
     walk::accesses(checked.body(), &mut |access, means, writes| {
@@ -178,7 +188,8 @@ pub fn explain(checked: &Checked) -> Explanation {
     let grid = checked.plan().grid.as_ref();
     let grid = grid.map(|grid| grid.each_ref().map(|blocks| words.blocks(blocks)));
     let arithmetic = arithmetic::costly(checked);
-    Explanation { entry: checked.entry().to_owned(), block: checked.plan().block, grid, accesses, arithmetic }
+    let (entry, block) = (checked.entry().to_owned(), checked.plan().block);
+    Explanation { entry, block, grid, accesses, arithmetic, redundant_barriers: Vec::new() }
 }
 
 /// What an access lost. Of shared memory a condition over the thread's number alone is not counted as a mask: it comes from the
@@ -229,7 +240,7 @@ pub(super) fn refuse(checked: &Checked) -> Result<(), Errors> {
     if checked.denied().is_empty() {
         return Ok(());
     }
-    for access in explain(checked).accesses {
+    for access in explain_accesses(checked).accesses {
         let Some(lost) = access.degraded.iter().find(|lost| checked.denies(lost.what, access.origin)) else {
             continue;
         };
@@ -271,6 +282,13 @@ impl fmt::Display for Explanation {
             let at = format!("{}:{}", position.line, position.column);
             writeln!(f, "  {at:>8}  {what}")?;
             writeln!(f, "            = help: {help}")?;
+        }
+        for Position { line, column } in &self.redundant_barriers {
+            let at = format!("{line}:{column}");
+            writeln!(
+                f,
+                "  {at:>8}  this barrier is redundant: without it no two accesses race, at any size"
+            )?;
         }
         Ok(())
     }
