@@ -406,7 +406,7 @@ same! {
             bump(of, *of);
         }
         fn sort(of: &mut [i32; 3]) {
-            for i in 0..3 {
+            for _ in 0..3 {
                 for j in 0..2 {
                     if of[j] > of[j + 1] {
                         of.swap(j, j + 1);

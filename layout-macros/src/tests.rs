@@ -4,7 +4,7 @@ use crate::compile::run;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 /// The tokens that the macro gives, as text without spaces.
-fn expand(attribute: &str, item: &str) -> String {
+pub(crate) fn expand(attribute: &str, item: &str) -> String {
     let tokens = run(attribute.parse().expect("attribute"), item.parse().expect("item"));
     tokens.to_string()
 }
