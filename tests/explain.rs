@@ -685,7 +685,7 @@ fn masks_go_where_the_page_says_so() {
             ", grid = [1]",
             "let mut t = shared::<f32>(row_major([64])); let mut best = 0; for k in 0..64 { if k * n > 7 { best = k; } } t[[best]] = 1.0;",
         ),
-        (", grid = [N / 64]", "y[[i]] = x[[i]];"),
+        (", grid = [N / 64], require(N % 64 == 0)", "y[[i]] = x[[i]];"),
         (", grid = [N / 64], require(N % 64 == 0)", "y.tile([64], [block_idx.x])[[thread_idx.x]] = x[[i]];"),
     ];
     have_masks(false, &shown);

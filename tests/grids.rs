@@ -81,14 +81,14 @@ fn numbers_of_a_launch_are_arguments_too() {
         ("grid = [count - 1], require(count > 0)", "isize", 9, -3, "does not hold: N = 9, count = -3"),
         ("grid = [N.min(count)], require(count <= N)", "usize", 9, 7, "7"),
         (
-            "grid = [1], require(count <= N)",
+            "grid = [1], require(N <= 32, count <= N)",
             "usize",
             9,
             70,
             "`require(count <= N)` does not hold: N = 9, count = 70",
         ),
         ("grid = [count]", "isize", 9, 70, "the entry `count` of `grid` may be negative"),
-        ("grid = [1], variant_if(count % 4 == 0)", "usize", 9, 72, "1"),
+        ("grid = [1], require(N <= 32), variant_if(count % 4 == 0)", "usize", 9, 72, "1"),
     ]);
 }
 

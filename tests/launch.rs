@@ -95,8 +95,15 @@ fn indices_and_grids_that_are_too_large() -> Result<(), Error> {
     // Beyond 32 bits another variant is right.
     grid_of_the_launch::launch_with(config, &stream, 1 << 40, &mut y)?;
     assert_eq!(y.download()?, [0; 8]);
-    let (error, _) = refused(grid_of_the_launch::launch(&stream, 0, &mut y));
-    assert_eq!(error, BindError::NoGrid);
+    let (error, text) = refused(grid_of_the_launch::launch(&stream, 0, &mut y));
+    assert!(matches!(error, BindError::NoGrid { .. }), "{text}");
+    assert!(
+        text.contains("in tests/")
+            && text.contains(
+                "it names `grid_dim`, so that its loops take any number of blocks; write `grid = ["
+            ),
+        "{text}"
+    );
     let config = LaunchConfig { grid: Some([1, 70_000, 1]), ..config };
     let (error, text) = refused(grid_of_the_launch::launch_with(config, &stream, 0, &mut y));
     assert_eq!(error, BindError::Grid { axis: 1, found: 70_000, most: 65_535 }, "{text}");

@@ -406,7 +406,7 @@ same! {
             bump(of, *of);
         }
         fn sort(of: &mut [i32; 3]) {
-            for i in 0..3 {
+            for _ in 0..3 {
                 for j in 0..2 {
                     if of[j] > of[j + 1] {
                         of.swap(j, j + 1);
@@ -669,7 +669,7 @@ same! {
     }
 }
 
-#[tiled_kernel(block = [64], grid = [4])]
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
 fn guarded<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
     let i = block_idx.x * 64 + thread_idx.x;
     if i >= N {

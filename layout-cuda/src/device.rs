@@ -135,6 +135,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Driver`]: no driver, no such GPU, or a failing call.
+    #[doc(alias("new", "cuda"))]
     pub fn gpu(ordinal: usize) -> Result<Device> {
         driver::ready()?;
         let count = driver::device_count()?;
@@ -321,6 +322,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Driver`] if the driver makes none.
+    #[doc(alias("create_stream"))]
     pub fn new_stream(&self) -> Result<Stream> {
         let new = |gpu: &Gpu| {
             order::keep(&gpu.context)?;
@@ -425,6 +427,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::Driver`] with the status of a kernel that failed, such as `CUDA_ERROR_ILLEGAL_ADDRESS`.
+    #[doc(alias("sync", "wait"))]
     pub fn synchronize(&self) -> Result<()> {
         match &self.cuda {
             Some(stream) => Ok(check("cuStreamSynchronize", stream.synchronize())?),

@@ -15,7 +15,9 @@ use cudarc::driver::{CudaFunction, CudaStream};
 use layout_compiler::LaunchArgument::Index;
 use layout_compiler::ir::ArgumentKind;
 use layout_compiler::launch::{KernelParameter, LaunchPlan};
-use layout_compiler::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet, Promises};
+use layout_compiler::{
+    BindError, Bound, Checked, Definition, LaunchArgument, Missing, Origin, ParamSet, Promises, follow,
+};
 use layout_simulator::Options;
 
 use crate::argument::Argument;
@@ -229,7 +231,7 @@ fn choose_into<'f>(
         }
     }
     // The last candidate promises nothing; should it ever say otherwise, it is the one to report.
-    Err(refused(family, broken.unwrap_or(BindError::NoGrid)))
+    Err(refused(family, broken.unwrap_or(BindError::NoGrid { why: String::new() })))
 }
 
 /// The launch of the candidate that promises nothing, which every input keeps.
@@ -244,7 +246,14 @@ pub(crate) fn choose_unpromised<'f>(
 }
 
 #[cold]
-fn refused(family: &KernelInstance, error: BindError) -> crate::Error {
+fn refused(family: &KernelInstance, mut error: BindError) -> crate::Error {
+    if let BindError::NoGrid { why } = &mut error
+        && let Ok(mut kernel) = family.definition.kernel()
+        && let [_, Some(Err(Missing { found, help }))] = follow(&mut kernel, Origin(0))
+    {
+        let other = if help.contains("launch_with") { "" } else { ", or use `launch_with` and give one" };
+        *why = format!(" in {}: {found}; {help}{other}", family.definition.file);
+    }
     LaunchError::Arguments { kernel: family.name().to_string(), error }.into()
 }
 

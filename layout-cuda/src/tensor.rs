@@ -157,6 +157,7 @@ impl Device {
     /// assert_eq!(tensor.download()?[3], 4.0);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
+    #[doc(alias("from_vec", "from_slice", "from_host", "to_device", "htod_copy", "tensor"))]
     pub fn upload<T: Element, const R: usize>(&self, data: &[T], shape: [usize; R]) -> Result<Tensor<T, R>> {
         self.stream().upload(data, shape)
     }
@@ -178,6 +179,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], or [`TensorError::TooLarge`].
+    #[doc(alias("alloc", "alloc_zeros", "empty", "malloc"))]
     pub fn zeros<T: Element, const R: usize>(&self, shape: [usize; R]) -> Result<Tensor<T, R>> {
         self.stream().zeros(shape)
     }
@@ -188,6 +190,7 @@ impl Stream {
     ///
     /// # Errors
     /// As there.
+    #[doc(alias("from_vec", "from_slice", "from_host", "to_device", "htod_copy", "tensor"))]
     pub fn upload<T: Element, const R: usize>(&self, data: &[T], shape: [usize; R]) -> Result<Tensor<T, R>> {
         let strides = row_major(shape)?;
         let needed = span(shape, strides)?;
@@ -218,6 +221,7 @@ impl Stream {
     ///
     /// # Errors
     /// As there.
+    #[doc(alias("alloc", "alloc_zeros", "empty", "malloc"))]
     pub fn zeros<T: Element, const R: usize>(&self, shape: [usize; R]) -> Result<Tensor<T, R>> {
         let strides = row_major(shape)?;
         let mut tensor = self.allocate(shape, strides, span(shape, strides)?)?;
@@ -290,6 +294,7 @@ impl Stream {
 
 impl<T: Element, const R: usize> Tensor<T, R> {
     /// Extents.
+    #[doc(alias("dims", "size", "extents"))]
     pub fn shape(&self) -> [usize; R] {
         self.shape
     }
@@ -300,6 +305,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     }
 
     /// Elements of the storage, also those that the layout does not reach.
+    #[doc(alias("numel", "elem_count"))]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -318,6 +324,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     ///
     /// # Errors
     /// A driver's failure, also of a kernel before.
+    #[doc(alias("to_vec", "to_host", "copy_to_host", "to_cpu", "cpu", "dtoh", "numpy", "as_slice"))]
     pub fn download(&self) -> Result<Vec<T>> {
         self.view().download(&self.stream)
     }
@@ -326,6 +333,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     ///
     /// # Errors
     /// [`TensorError::Length`] where the lengths differ, or a driver's failure.
+    #[doc(alias("copy_from_host", "copy_from_slice", "upload"))]
     pub fn write(&mut self, data: &[T]) -> Result<()> {
         if data.len() != self.len {
             let (shape, needed, found) = (self.shape.to_vec(), self.len, data.len());

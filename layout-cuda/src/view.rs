@@ -66,7 +66,8 @@ impl OnStream<'_> {
 /// What a kernel's `&LayoutTensor` argument takes: a tensor, a view, or, of rank 1, the caller's GPU memory.
 #[diagnostic::on_unimplemented(
     message = "the kernel takes a tensor of `{T}` of rank {R} here, and `{Self}` is none",
-    note = "a tensor is made by `device.upload(&values, [m, n])?`; its rank is the number of its extents"
+    note = "a tensor is made by `device.upload(&values, [m, n])?`; its rank is the number of its extents; before the tensors `launch` takes \
+            a stream, `simulate` nothing"
 )]
 pub trait TensorArg<T: Element, const R: usize> {
     /// The tensor, borrowed.
@@ -456,6 +457,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     /// assert!(tensor.part(1, [2], [5]).is_err());
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
+    #[doc(alias("reshape", "slice", "narrow", "transpose", "permute", "view_as"))]
     pub fn part<const S: usize>(
         &self,
         start: usize,

@@ -11,7 +11,8 @@ use crate::span::Place;
 use crate::stub::Face;
 use crate::{attr, depth, signature};
 use layout_compiler::emit::emit;
-use layout_compiler::{CudaSource, ParamSet, Promises};
+use layout_compiler::ir::{ArgumentKind, Parameter};
+use layout_compiler::{Checked, CudaSource, Kernel, ParamSet, ParamValue, Promises, explain};
 use proc_macro2::TokenStream;
 use syn::ItemFn;
 
@@ -82,7 +83,8 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let sets = if errors.is_empty() { sets(&lowered, &mut errors) } else { vec![] };
     let copy = expand::checked_copy(&attribute, &lowered, &sets, &signature, &function);
     let face = Face::of(&function, signature);
-    let texts = if errors.is_empty() { texts(&lowered, sets, &mut errors) } else { vec![] };
+    let (texts, unwritten) =
+        if errors.is_empty() { texts(&lowered, sets, &mut errors) } else { Default::default() };
     if function.sig.receiver().is_some() {
         // In an `impl`, where no module may be.
         return errors.tokens();
@@ -90,8 +92,8 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     if !errors.is_empty() {
         return expand::module_with_errors(&face, &errors, &copy);
     }
-    let Lowered { kernel, configuration, .. } = lowered;
-    expand::module(&face, &Compiled { kernel, configuration, texts, copy })
+    let Lowered { kernel, configuration, unused, .. } = lowered;
+    expand::module(&face, &Compiled { kernel, configuration, texts, copy, unused, unwritten })
 }
 
 /// The parameter sets that the attribute lists.
@@ -105,8 +107,9 @@ fn sets(lowered: &Lowered, errors: &mut Errors) -> Vec<ParamSet> {
     }
 }
 
-/// The text of each parameter set, and of each `variant_if`: the stages of layout-core, one after the other.
-fn texts(lowered: &Lowered, sets: Vec<ParamSet>, errors: &mut Errors) -> Vec<Text> {
+/// The text of each parameter set, and of each `variant_if`: the stages of layout-core, one after the other; and the `&mut` tensors that
+/// none of them writes.
+fn texts(lowered: &Lowered, sets: Vec<ParamSet>, errors: &mut Errors) -> (Vec<Text>, Vec<String>) {
     let Lowered { kernel, places, .. } = lowered;
     let conditions = (0..kernel.variant_if.len() as u32).map(Some);
     let promises: Vec<Promises> = std::iter::once(None)
@@ -123,25 +126,54 @@ fn texts(lowered: &Lowered, sets: Vec<ParamSet>, errors: &mut Errors) -> Vec<Tex
                  without being listed"
             ),
         );
-        return vec![];
+        return Default::default();
     }
-    let mut texts = vec![];
+    let (mut texts, mut unwritten) = (vec![], mutable_tensors(kernel));
     for parameters in sets {
         for promises in &promises {
             match layout_compiler::compile(kernel, &parameters, *promises) {
-                Ok(checked) => texts.push(Text {
-                    key: format!("{}{}", parameters.key(), promises.suffix()),
-                    parameters: parameters.clone(),
-                    promises: *promises,
-                    block: checked.plan().block,
-                    shared_bytes: checked.plan().shared_bytes,
-                    source: emit(&checked),
-                }),
+                Ok(checked) => {
+                    if !unwritten.is_empty() {
+                        let written = written(&checked);
+                        unwritten.retain(|name| !written.contains(name));
+                    }
+                    texts.push(Text {
+                        key: format!("{}{}", parameters.key(), promises.suffix()),
+                        parameters: parameters.clone(),
+                        promises: *promises,
+                        block: checked.plan().block,
+                        shared_bytes: checked.plan().shared_bytes,
+                        source: emit(&checked),
+                    });
+                }
                 Err(found) => found.as_slice().iter().for_each(|error| errors.stage(error, places)),
             }
         }
     }
-    texts
+    (texts, unwritten)
+}
+
+/// The tensors that a variant writes, by threads or by TMA.
+fn written(checked: &Checked) -> Vec<String> {
+    let accesses = explain(checked).accesses.into_iter().filter(|access| access.writes && !access.shared);
+    let plan = checked.plan();
+    let stored = plan
+        .maps
+        .iter()
+        .filter(|map| map.stored)
+        .map(|map| plan.arguments[map.argument as usize].name.clone());
+    accesses.map(|access| access.tensor).chain(stored).collect()
+}
+
+/// The `&mut` tensors of a kernel; none where a truth value of the attribute may leave out what writes them.
+fn mutable_tensors(kernel: &Kernel) -> Vec<String> {
+    let is_choice = |own: &Parameter| own.values.iter().any(|value| matches!(value, ParamValue::Bool(_)));
+    if kernel.parameters.iter().any(is_choice) {
+        return vec![];
+    }
+    let tensors = kernel.arguments.iter();
+    let mutable = tensors.filter(|own| matches!(own.kind, ArgumentKind::Tensor { mutable: true, .. }));
+    mutable.map(|own| own.name.clone()).collect()
 }
 
 /// What takes the place of tokens that are no function.

@@ -34,7 +34,13 @@ impl Errors {
     /// Adds what syn found wrong with the syntax.
     pub fn syntax(&mut self, error: &syn::Error) {
         for part in error {
-            self.add(Place::token(part.span()), part.to_string());
+            let message = part.to_string();
+            let help = if message.ends_with("expected `]`") {
+                "\n  = help: an element of several modes has two brackets: `x[[i, j]]`"
+            } else {
+                ""
+            };
+            self.add(Place::token(part.span()), message + help);
         }
     }
 

@@ -64,7 +64,7 @@ const TENSOR_HELP: &str = "write `&LayoutTensor<f32, RowMajor<M, K>>` or `&mut L
 /// Reads a signature.
 pub fn parse(signature: &syn::Signature, errors: &mut Errors) -> Signature {
     let mut out = Signature::default();
-    generics(&signature.generics, &mut out, errors);
+    generics(signature, &mut out, errors);
     let unwanted = [
         signature.asyncness.as_ref().map(|token| (token.span, "async")),
         signature.constness.as_ref().map(|token| (token.span, "const")),
@@ -105,7 +105,20 @@ pub fn parse(signature: &syn::Signature, errors: &mut Errors) -> Signature {
     out
 }
 
-fn generics(generics: &syn::Generics, out: &mut Signature, errors: &mut Errors) {
+/// Whether a tensor's layout has an extent of this name.
+fn is_extent(signature: &syn::Signature, name: &Ident) -> bool {
+    let is_it = |argument: &&GenericArgument| matches!(argument, GenericArgument::Type(Type::Path(path)) if path.path.is_ident(name));
+    signature.inputs.iter().any(|input| {
+        let FnArg::Typed(typed) = input else { return false };
+        let Type::Reference(reference) = &*typed.ty else { return false };
+        let layout = path_with_arguments(&reference.elem).map(|(_, [_, layout])| layout);
+        let Some(GenericArgument::Type(layout)) = layout else { return false };
+        path_and_arguments(layout).is_some_and(|(_, extents)| extents.iter().any(is_it))
+    })
+}
+
+fn generics(signature: &syn::Signature, out: &mut Signature, errors: &mut Errors) {
+    let generics = &signature.generics;
     for parameter in &generics.params {
         match parameter {
             GenericParam::Const(dim) => {
@@ -123,9 +136,10 @@ fn generics(generics: &syn::Generics, out: &mut Signature, errors: &mut Errors) 
             }
             GenericParam::Type(ty) => {
                 let bound = ty.bounds.first();
-                if bound.is_some_and(|bound| {
+                let number = bound.is_some_and(|bound| {
                     ["usize", "u32", "i32"].contains(&bound.to_token_stream().to_string().as_str())
-                }) {
+                });
+                if number || is_extent(signature, &ty.ident) {
                     errors.push(
                         Place::of(ty),
                         format!("the dimension `{}` is written as a type", ty.ident),
@@ -212,6 +226,10 @@ fn kind(ty: &Type, types: &[Ident], errors: &mut Errors) -> Kind {
             None => {
                 let tensor = path_and_arguments(other).is_some_and(|(name, _)| name == "LayoutTensor");
                 let help = match tensor {
+                    _ if matches!(other, Type::FnPtr(_) | Type::ImplTrait(_)) => {
+                        "a kernel is compiled for each function: bind it, `#[tiled_kernel(F = name, ..)]` with `fn name(x: f32) -> f32 { .. }` in \
+                         the kernel, and call `F(x)`".to_owned()
+                    }
                     _ if matches!(other, Type::Ptr(_)) => {
                         "a kernel takes tensors, not pointers: `x: &LayoutTensor<f32, RowMajor<N>>`, or `&mut` where the kernel writes it".to_owned()
                     }

@@ -4,13 +4,13 @@ use crate::compile::run;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 /// The tokens that the macro gives, as text without spaces.
-fn expand(attribute: &str, item: &str) -> String {
+pub(crate) fn expand(attribute: &str, item: &str) -> String {
     let tokens = run(attribute.parse().expect("attribute"), item.parse().expect("item"));
     tokens.to_string()
 }
 
 /// The messages of the compile errors in an expansion.
-fn messages(attribute: &str, item: &str) -> Vec<String> {
+pub(crate) fn messages(attribute: &str, item: &str) -> Vec<String> {
     let out = expand(attribute, item);
     // A message may hold braces.
     let own = |rest: &str| rest.rsplit_once('}').map_or("", |(own, _)| own).to_owned();
@@ -759,7 +759,7 @@ fn the_language_goes_through_every_stage() {
         ),
         (
             "distribute and swizzle",
-            "block = [32], grid = [1]",
+            "block = [32], grid = [N.div_ceil(8)]",
             "fn share<const N: usize>(x: &LayoutTensor<f32, RowMajor<N, 32>>, y: &mut LayoutTensor<f32, RowMajor<N, 32>>) {
                 let mut smem = shared::<f32>(row_major([8, 32]).swizzle(3, 2, 3));
                 copy_dram_to_sram(&mut smem, &x.tile([8, 32], [block_idx.x, 0]), row_major([1, 32]));

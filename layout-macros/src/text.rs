@@ -108,6 +108,8 @@ fn text_error(place: span::Place, message: &str) -> TextError {
 mod configuration_tests;
 
 #[cfg(test)]
+mod message_tests;
+#[cfg(test)]
 mod tests;
 
 #[cfg(test)]

@@ -183,7 +183,7 @@ fn counted<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
 fn a_warp_may_return_before_a_barrier() {
     let kernel = |threads: usize, more: &str| {
         format!(
-            "#[tiled_kernel(block = [128], grid = [2])]
+            "#[tiled_kernel(block = [128], grid = [N.div_ceil(128)])]
 fn early<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
     let mut s = shared::<f32>(row_major([128]));
     let t = thread_idx.x;

@@ -141,6 +141,25 @@ fn refused<U>(of: &str, condition: &str, values: String) -> Result<U, layout_cud
     Err(layout_cuda::LaunchError::Arguments { kernel: of.to_owned(), error }.into())
 }
 
+/// An operation by its kernels: what they refuse of its arguments has its name, and of gaps the way out.
+#[cfg(feature = "memory")]
+fn operation(of: &str, launch: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+    let error = match launch() {
+        Err(Error::Launch(LaunchError::Arguments { error, .. })) => error,
+        done => return done,
+    };
+    let error = match error {
+        BindError::Stride { argument, mode, found, expected, .. } => BindError::Require {
+            condition: format!("the elements of `{argument}` follow one another without gaps"),
+            values: format!(
+                "its stride in mode {mode} is {found}, not {expected}; `movement::permute` copies between it and a tensor without gaps"
+            ),
+        },
+        other => other,
+    };
+    Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into())
+}
+
 /// An error where a tensor has no such mode.
 #[cfg(any(feature = "movement", feature = "reductions", feature = "transforms"))]
 fn is_mode(of: &str, argument: &str, axis: usize, modes: usize) -> Result<(), layout_cuda::Error> {

@@ -1,7 +1,8 @@
 //! The operations by their usual names, on the simulator: tensors and views alike, empty shapes, shapes that disagree, rows with gaps.
 
-use layout_cuda::{Arch, Device, Error, LaunchError, Tensor, bf16};
+use layout_cuda::{Arch, Device, E4m3, Element, Error, LaunchError, Tensor, bf16};
 use layout_kernels as kernels;
+use layout_kernels::product::{Options, Precision, Workspace, multiply};
 
 fn half(value: f32) -> bf16 {
     bf16::from_f32(value)
@@ -184,17 +185,80 @@ fn shapes_that_disagree_are_refused() -> Result<(), Error> {
     Ok(())
 }
 
-/// Rows with gaps are not what these kernels take, however long they are.
+/// Rows with gaps are not what these kernels take, however long they are: refused in the operation's name, with the way out.
 #[test]
 fn rows_with_gaps_are_refused() -> Result<(), Error> {
     let device = Device::simulator();
     let stream = device.stream();
+    let told = |of: &str, argument: &str, outcome: Result<(), Error>| {
+        let text = outcome.expect_err(of).to_string();
+        let begin =
+            format!("kernel `{of}`: `require(the elements of `{argument}` follow one another without gaps)`");
+        assert!(text.starts_with(&begin) && text.contains("`movement::permute` copies"), "{text}");
+    };
     for n in [8, 40_000, 300_000] {
         let gaps: Tensor<f32, 2> = device.upload_strided(&vec![1.0; 2 * (n + 4)], [2, n], [n + 4, 1])?;
         let mut out = device.zeros::<f32, 2>([2, n])?;
-        assert!(is_refused(&kernels::softmax(&stream, &gaps, &mut out)), "{n}");
+        told("softmax", "x", kernels::softmax(&stream, &gaps, &mut out));
         let (scale, shift) = (device.zeros([n])?, device.zeros([n])?);
-        assert!(is_refused(&kernels::layer_norm(&stream, &gaps, &scale, &shift, &mut out, 1e-5)), "{n}");
+        told("layer_norm", "x", kernels::layer_norm(&stream, &gaps, &scale, &shift, &mut out, 1e-5));
+        if n == 8 {
+            told("transpose", "x", kernels::transpose(&stream, &gaps, &mut device.zeros([n, 2])?));
+            told("gemv", "a", kernels::gemv(&stream, &gaps, &scale, &mut device.zeros([2])?));
+            let every_second = gaps.part(0, [4], [2])?;
+            told("sum", "x", kernels::sum(&stream, &every_second, &mut device.zeros([1])?));
+            told(
+                "inclusive_scan",
+                "x",
+                kernels::inclusive_scan(&stream, &every_second, &mut device.zeros([4])?),
+            );
+        }
     }
     Ok(())
+}
+
+/// Views that begin at no multiple of 16 bytes are multiplied as others are.
+#[test]
+fn products_of_views_that_begin_anywhere() -> Result<(), Error> {
+    fn anywhere<T: Element, U: Element>(
+        device: &Device,
+        of: fn(usize) -> T,
+        precision: Precision,
+    ) -> Result<(), Error> {
+        let stream = device.stream();
+        let options = Options { precision, ..Options::default() };
+        let (a, b) = (device.upload(&(0..6000).map(of).collect::<Vec<_>>(), [6000])?, [64, 1]);
+        let mut all: Vec<Vec<u64>> = vec![];
+        for [of_a, of_b, of_c] in [[0, 0, 0], [1, 0, 0], [0, 3, 0], [0, 0, 1], [5, 7, 3]] {
+            // The same elements in each round, in memory that begins elsewhere.
+            let moved = |by: usize| -> Result<Tensor<T, 1>, Error> {
+                let values = a.download()?;
+                device.upload(&(0..by).map(of).chain(values).collect::<Vec<_>>(), [6000 + by])
+            };
+            let (own_a, own_b) = (moved(of_a)?, moved(of_b)?);
+            let mut c = device.zeros::<U, 1>([4200])?;
+            let (a, b) = (own_a.part(of_a, [40, 48], b)?, own_b.part(of_b, [48, 56], b)?);
+            multiply(
+                &stream,
+                options,
+                &mut Workspace::default(),
+                &a,
+                &b,
+                &mut c.part_mut(of_c, [40, 56], [64, 1])?,
+            )?;
+            let c = c.download()?;
+            let own = (0..40).flat_map(|row| c[of_c + 64 * row..][..56].iter().map(|sum| sum.to_bits()));
+            all.push(own.collect());
+            assert!(c[..of_c].iter().chain(&c[of_c + 64 * 40..]).all(|left| left.to_bits() == 0));
+        }
+        assert!(all.iter().all(|own| *own == all[0]) && all[0].iter().any(|sum| *sum != 0), "{}", T::ELEM);
+        Ok(())
+    }
+    let device = Device::simulator();
+    anywhere::<bf16, bf16>(&device, |i| half((i % 5) as f32 - 2.0), Precision::Float32)?;
+    anywhere::<f32, f32>(&device, |i| (i % 5) as f32 - 2.0, Precision::Float32)?;
+    anywhere::<f32, f32>(&device, |i| (i % 5) as f32 - 2.0, Precision::Tf32)?;
+    anywhere::<f64, f64>(&device, |i| (i % 5) as f64 - 2.0, Precision::Float32)?;
+    anywhere::<i8, i32>(&device, |i| (i % 5) as i8 - 2, Precision::Float32)?;
+    anywhere::<E4m3, bf16>(&device, |i| E4m3::from_f32((i % 5) as f32 - 2.0), Precision::Float32)
 }

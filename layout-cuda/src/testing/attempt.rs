@@ -115,8 +115,10 @@ impl Trial<'_> {
         };
         let (report, after) = match self.on_device(shape, &layouts, device, skewed) {
             Ok(outcome) => outcome,
-            Err(Error::Launch(LaunchError::Arguments { error: BindError::NoGrid, .. })) => {
-                return failed("the kernel gives no grid: say `.grid(|sizes| ..)` in its test".into());
+            Err(Error::Launch(LaunchError::Arguments { error: BindError::NoGrid { why }, .. })) => {
+                return failed(format!(
+                    "the kernel gives no grid{why}; or say `.grid(|sizes| ..)` in its test"
+                ));
             }
             Err(Error::Launch(
                 error @ (LaunchError::Arguments { .. }

@@ -140,7 +140,11 @@ impl LaunchPlan {
                 (Some(_), Some(_)) if !self.open_grid => return Err(BindError::GridTwice),
                 (Some(extents), None) => values.index(self, &extents[axis]).unwrap_or(i64::MAX),
                 (_, Some(given)) => i64::from(given[axis]),
-                (None, None) => return Err(BindError::NoGrid),
+                (None, None) => {
+                    return Err(BindError::NoGrid {
+                        why: "; write `grid = [..]`, or use `launch_with` and give one".to_owned(),
+                    });
+                }
             };
             if !(0..=MAX_GRID[axis]).contains(&count) {
                 return Err(BindError::Grid { axis, found: count, most: MAX_GRID[axis] });

@@ -103,7 +103,10 @@ pub enum BindError {
         values: String,
     },
     /// The attribute has no `grid`, none follows from the body, and the launch gave none.
-    NoGrid,
+    NoGrid {
+        /// Why none follows, and the way out.
+        why: String,
+    },
     /// The attribute or the body has a `grid`, and the launch gave one too.
     GridTwice,
     /// The grid is larger than a GPU takes.
@@ -214,10 +217,9 @@ impl fmt::Display for BindError {
             BindError::Require { condition, values } => {
                 write!(f, "`require({condition})` does not hold: {values}")
             }
-            BindError::NoGrid => write!(
-                f,
-                "the kernel has no `grid`, and none follows from its body; write `grid = [..]`, or use `launch_with` and give one"
-            ),
+            BindError::NoGrid { why } => {
+                write!(f, "the kernel has no `grid`, and none follows from its body{why}")
+            }
             BindError::GridTwice => write!(
                 f,
                 "the kernel has a `grid` of its own, in its attribute or from its body; leave `LaunchConfig::grid` out, or write `block` and no `grid`"

@@ -67,7 +67,7 @@ pub use certify::{BankConflict, Certificate, Unproved, bank_conflicts, certify, 
 pub use certify::{Damage, damaged};
 pub use check::{Checked, check};
 pub use compile::compile;
-pub use configuration::{Missing, follow};
+pub use configuration::{Missing, follow, small_grid};
 pub use definition::{Definition, Variant};
 pub use elem::{Constant, Elem, Known};
 pub use emit::{CudaSource, emit};

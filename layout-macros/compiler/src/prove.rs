@@ -192,6 +192,12 @@ impl Facts {
             || multiplied(atoms, &expanded).is_some_and(|goal| reduce(atoms, &facts, &goal, 2))
     }
 
+    /// Whether `index < limit` was assumed, in these words.
+    pub(super) fn below(&self, index: &Index, limit: &Index) -> bool {
+        let rest = limit.sub(index).and_then(|rest| rest.plus(-1));
+        rest.is_ok_and(|rest| self.known.contains(&rest))
+    }
+
     /// Whether a comparison is proved to hold.
     pub(super) fn holds(&self, atoms: &Atoms, comparison: &Comparison) -> bool {
         let Ok(difference) = comparison.left.sub(&comparison.right) else { return false };

@@ -9,12 +9,14 @@ mod small_floats;
 
 use crate::compile::Text;
 use crate::report::Errors;
+use crate::signature::Kind;
 use crate::stub::Face;
 use layout_compiler::Kernel;
 use layout_compiler::ir::{Expr, ExprKind};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Attribute;
+use syn::ext::IdentExt;
 
 pub use copy::checked_copy;
 
@@ -28,11 +30,16 @@ pub struct Compiled {
     pub texts: Vec<Text>,
     /// The never-called copy.
     pub copy: TokenStream,
+    /// Names that the body binds and never reads.
+    pub unused: Vec<Ident>,
+    /// The tensors that no variant writes.
+    pub unwritten: Vec<String>,
 }
 
 impl Compiled {
-    /// A function whose arguments are those of the kernel that neither its body nor its attribute names: rustc's own lint reports
-    /// them, at the level that holds there.
+    /// A function whose arguments are those of the kernel that neither its body nor its attribute names, and whose locals are those that
+    /// the body does not read: rustc's own lint reports them, at the level that holds there. It has none for a `&mut` tensor that is
+    /// only read: the lint of deprecated items has its words.
     fn unused(&self, face: &Face) -> TokenStream {
         let is_named = |number: u32| {
             let names = |expr: &Expr| matches!(expr.kind, ExprKind::Argument(own) if own == number);
@@ -40,7 +47,23 @@ impl Compiled {
         };
         let unused = (0..).zip(&face.arguments).filter(|(number, _)| !is_named(*number));
         let unused: Vec<&Ident> = unused.map(|(_, argument)| &argument.name).collect();
-        if unused.is_empty() { quote!() } else { quote!(fn unused_arguments(#(#unused: ()),*) {}) }
+        let locals = &self.unused;
+        let only_read = (0..).zip(&face.arguments).filter(|(number, argument)| {
+            let mutable = matches!(argument.kind, Kind::Tensor { mutable: true, .. });
+            mutable && is_named(*number) && self.unwritten.contains(&argument.name.unraw().to_string())
+        });
+        let only_read = only_read.map(|(_, argument)| {
+            let name = &argument.name;
+            let text = format!("nothing writes `{name}`: pass it as `&LayoutTensor<..>`, or write an element, `{name}[[i]] = ..`");
+            let mut own = name.clone();
+            own.set_span(Span::call_site());
+            quote!(const _: () = { #[deprecated(note = #text)] const #own: () = (); #name };)
+        });
+        let only_read: TokenStream = only_read.collect();
+        if unused.is_empty() && locals.is_empty() {
+            return only_read;
+        }
+        quote!(#only_read fn unused_arguments(#(#unused: ()),*) { #(let #locals = ();)* })
     }
 }
 

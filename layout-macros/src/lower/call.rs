@@ -6,7 +6,7 @@ use super::structs::Member;
 use super::{Lowering, suggest};
 use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
-use layout_compiler::ir::{ExprId, ExprKind, TypeRef};
+use layout_compiler::ir::{ArgumentKind, ExprId, ExprKind, TypeRef};
 use layout_compiler::{Elem, Known};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
@@ -283,6 +283,13 @@ impl Lowering<'_> {
 
     fn no_function(&mut self, name: &Ident) -> ExprId {
         let text = name.to_string();
+        if self.scalars.iter().any(|(known, ty)| *known == text && ty.is_none())
+            && let Found::Binding(Binding::Argument(number)) = self.scopes.find(&text)
+            && matches!(self.kernel.arguments[number as usize].kind, ArgumentKind::Scalar(_))
+        {
+            // Its type is reported.
+            return self.nothing(Place::token(name.span()));
+        }
         let help = if Intrinsic::from_name(&text, Form::Method).is_some() {
             format!("it is a method: `{}`", suggest::called(&text))
         } else if matches!(self.scopes.find(&text), Found::Binding(Binding::Argument(_))) {
@@ -292,7 +299,13 @@ impl Lowering<'_> {
         } else if let Some(meant) = suggest::synonym(&text) {
             format!("it is `{meant}` here")
         } else if let Some(way) = suggest::advice(&text).filter(|_| text.len() > 1) {
-            way.to_owned()
+            // A function of the program may have the name, too.
+            let own = if !text.starts_with(char::is_lowercase) {
+                String::new()
+            } else {
+                format!("; one's own is written inside of the kernel, `fn {text}(..) {{ .. }}`")
+            };
+            format!("{way}{own}")
         } else if let Some(near) = nearest(&text, Form::Function) {
             format!("is `{near}` meant?")
         } else {

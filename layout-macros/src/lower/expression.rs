@@ -3,6 +3,7 @@
 use super::name::special;
 use super::scope::Found;
 use super::shape::Shape;
+use super::statement::text;
 use super::{Lowering, refuse, suggest};
 use crate::signature::elements;
 use crate::span::Place;
@@ -40,6 +41,18 @@ impl Lowering<'_> {
             },
             Expr::Binary(node) => match binary_op(&node.op) {
                 Some((op, false)) => {
+                    if let Some((other, _)) = nan(node).filter(|_| matches!(op, BinaryOp::Eq | BinaryOp::Ne))
+                    {
+                        let (value, not) = if op == BinaryOp::Eq { ("false", "") } else { ("true", "!") };
+                        return self.refuse(
+                            Place::of_expr(expr),
+                            format!(
+                                "`{}` is always {value}: NaN equals no number, not even NaN",
+                                text(expr).replace(" :: ", "::")
+                            ),
+                            format!("write `{not}{}.is_nan()`", text(other)),
+                        );
+                    }
                     let (left, right) = (self.expr(&node.left), self.expr(&node.right));
                     self.add(Place::of_expr(expr), ExprKind::Binary(op, left, right))
                 }
@@ -297,7 +310,25 @@ impl Lowering<'_> {
                 );
             }
             // Of an array, not of a tensor.
-            range @ Expr::Range(_) => return self.range_of_elements(Place::of_expr(range)),
+            Expr::Range(range) => {
+                let array = self.expr(&node.expr);
+                let place = Place::of_expr(&node.index);
+                if matches!(self.kernel.exprs[array.0 as usize].kind, ExprKind::Argument(_)) {
+                    return self.range_of_elements(place);
+                }
+                let name = text(&node.expr);
+                let start = range.start.as_ref().map_or("0".to_owned(), |start| text(start));
+                let end = range.end.as_ref().map_or(format!("{name}.len()"), |end| text(end));
+                let equal = if matches!(range.limits, syn::RangeLimits::Closed(_)) { "=" } else { "" };
+                return self.refuse(
+                    place,
+                    format!("a range of indices of `{name}`"),
+                    format!(
+                        "of an array count its elements, `for k in {start}..{equal}{end} {{ .. {name}[k] .. }}`; a part of a tensor is \
+                         `{name}.tile([4], [k])`, `{name}.slice(row)`"
+                    ),
+                );
+            }
             other => {
                 let (array, at) = (self.expr(&node.expr), self.expr(other));
                 return self.add(Place::of_expr(expr), ExprKind::Element(array, at));
@@ -306,6 +337,18 @@ impl Lowering<'_> {
         let view = self.expr(&node.expr);
         if let Some(range) = coordinates.iter().find(|coordinate| matches!(coordinate, Expr::Range(_))) {
             return self.range_of_elements(Place::of_expr(range));
+        }
+        for (mode, coordinate) in coordinates.iter().enumerate() {
+            if let Expr::Unary(syn::ExprUnary { op: UnOp::Neg(_), expr: number, .. }) = coordinate
+                && let Some(ExprKind::Int(number, None)) = negative_integer(number)
+            {
+                let name = text(&node.expr);
+                return self.refuse(
+                    Place::of_expr(coordinate),
+                    format!("element {number} in mode {mode} of `{name}`"),
+                    format!("coordinates count from 0: the last one is `{name}.dim({mode}) - 1`, a neighbour `i - 1` where `i > 0`"),
+                );
+            }
         }
         let coordinates = coordinates.iter().map(|coordinate| self.expr(coordinate)).collect();
         self.add(Place::of_expr(expr), ExprKind::Index(view, coordinates))
@@ -355,6 +398,13 @@ fn negative_integer(operand: &Expr) -> Option<ExprKind> {
     let is_float = matches!(suffix, Some(TypeRef::Elem(elem)) if elem.is_float());
     (!is_float && suffix != Some(TypeRef::Usize) && fits(-number, suffix))
         .then_some(ExprKind::Int(-number, suffix))
+}
+
+/// What is compared with NaN, and the NaN.
+fn nan(node: &syn::ExprBinary) -> Option<(&Expr, &Expr)> {
+    let is_nan = |expr: &Expr| matches!(expr, Expr::Path(path) if path.path.segments.len() > 1 && path.path.segments.last().is_some_and(|last| last.ident == "NAN"));
+    let (left, right) = (&*node.left, &*node.right);
+    if is_nan(right) { Some((left, right)) } else { is_nan(left).then_some((right, left)) }
 }
 
 /// The type of a literal's suffix; `Err` where it is none of the language.

@@ -8,8 +8,8 @@ use super::{Lowering, Site};
 use crate::span::Place;
 use layout_compiler::intrinsic::{Form, Intrinsic};
 use layout_compiler::ir::{Annotation, Block, Function, LocalId, Pattern};
-use proc_macro2::Ident;
-use quote::format_ident;
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident};
 use std::borrow::Cow;
 use syn::ext::IdentExt;
 use syn::{
@@ -32,6 +32,15 @@ impl Declared<'_> {
     pub(super) fn number(&self) -> u32 {
         self.number
     }
+}
+
+/// The first name in a type that is one of these.
+fn named_in(tokens: TokenStream, is_one: &dyn Fn(&Ident) -> bool) -> Option<Ident> {
+    tokens.into_iter().find_map(|tree| match tree {
+        TokenTree::Ident(name) if is_one(&name) => Some(name),
+        TokenTree::Group(group) => named_in(group.stream(), is_one),
+        _ => None,
+    })
 }
 
 /// The name of a parameter that is a pattern, as a whole.
@@ -111,6 +120,7 @@ impl Lowering<'_> {
                 );
             }
         }
+        self.no_dimensions(&item.sig);
         let number = self.kernel.functions.len() as u32;
         let inputs = item.sig.inputs.iter().enumerate();
         let parameters =
@@ -140,6 +150,35 @@ impl Lowering<'_> {
             None => self.scopes.bind(name, Binding::Function(number)),
         }
         Declared { number, first_type, item, own }
+    }
+
+    /// Refuses parameters whose types name dimensions of the kernel, which rustc does not take there.
+    fn no_dimensions(&mut self, signature: &syn::Signature) {
+        for input in &signature.inputs {
+            let FnArg::Typed(PatType { pat, ty, .. }) = input else { continue };
+            // Those of a function of its own numbers have values in its scope.
+            let is_dim = |name: &Ident| {
+                self.kernel.dims.iter().any(|dim| *name == dim)
+                    && !signature.generics.const_params().any(|own| own.ident == *name)
+                    && matches!(self.scopes.find(&name.to_string()), Found::Nothing)
+            };
+            let tokens = ty.to_token_stream();
+            let tensor = named_in(tokens.clone(), &|name| name == "LayoutTensor");
+            let named = tensor.and_then(|_| named_in(tokens, &is_dim));
+            let Some(name) = named else { continue };
+            let (access, pat) = match &**ty {
+                Type::Reference(reference) if reference.mutability.is_some() => ("Write", pat),
+                _ => ("Read", pat),
+            };
+            let pat = pat.to_token_stream();
+            self.errors.push(
+                Place::token(name.span()),
+                format!("a nested function does not see the dimension `{name}` of the kernel around it"),
+                format!(
+                    "take a view, which has its own extents: `{pat}: View<f32, {access}>`, `{pat}.dim(0)`"
+                ),
+            );
+        }
     }
 
     fn declare_parameter(&mut self, place: usize, input: &FnArg, generics: &syn::Generics) -> LocalId {

@@ -8,12 +8,12 @@ use crate::report::Errors;
 use crate::signature::{Kind, LayoutType, Signature};
 use crate::span::Place;
 use layout_compiler::ir::{
-    Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
-    TypeRef, VariantIf,
+    Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, LocalId, Parameter,
+    StatementKind, TypeRef, VariantIf,
 };
-use layout_compiler::{Missing, ParamSet, ParamValue, follow};
+use layout_compiler::{Missing, ParamSet, ParamValue, follow, small_grid};
 use proc_macro2::Ident;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use syn::ext::IdentExt;
 use syn::{Expr, Item, ItemFn, Stmt};
 
@@ -78,6 +78,8 @@ pub fn lower(
         scalars: scalars(signature),
         allowed: vec![],
         at_launch: false,
+        bound: vec![],
+        assigned: vec![],
         calls: vec![],
     };
     lowering.parameters(attribute);
@@ -94,7 +96,8 @@ pub fn lower(
         // An entry that is missing may be what a parameter is for.
         lowering.all_used(attribute);
     }
-    Lowered { kernel: lowering.kernel, places: lowering.places, configuration, small_floats }
+    let unused = lowering.never_read();
+    Lowered { kernel: lowering.kernel, places: lowering.places, configuration, small_floats, unused }
 }
 
 /// The arguments, by number, each with the type of one that is a number.
@@ -300,7 +303,7 @@ impl Lowering<'_> {
                         LayoutType::Named(layout) => *layout,
                         LayoutType::Contiguous(mode) => ArgumentLayout::Contiguous(self.expr(mode)),
                     };
-                    let extents = self.exprs(extents);
+                    let extents = extents.iter().map(|extent| self.extent(&argument.name, extent)).collect();
                     ArgumentKind::Tensor { elem: *elem, layout, extents, mutable: *mutable }
                 }
                 Kind::Scalar(ty) => {
@@ -317,6 +320,47 @@ impl Lowering<'_> {
         for (number, argument) in signature.arguments.iter().enumerate() {
             self.scopes.bind(argument.name.unraw().to_string(), Binding::Argument(number as u32));
         }
+    }
+
+    /// The names of the body that nothing reads: rustc's lint is for them. A function that is lowered several times has each several times.
+    fn never_read(&self) -> Vec<Ident> {
+        let reads = self.kernel.exprs.iter().enumerate().filter_map(|(id, expr)| match expr.kind {
+            ExprKind::Local(local) if !self.assigned.contains(&ExprId(id as u32)) => Some(local),
+            _ => None,
+        });
+        let read: HashSet<LocalId> = reads.collect();
+        // Spans have no equality on a stable compiler.
+        let place = |name: &Ident| format!("{:?}", name.span());
+        let (used, other): (Vec<_>, Vec<_>) = self.bound.iter().partition(|(local, _)| read.contains(local));
+        let used: HashSet<String> = used.iter().map(|(_, name)| place(name)).collect();
+        let unused = other.into_iter().map(|(_, name)| name.clone());
+        unused.filter(|name| !name.to_string().starts_with('_') && !used.contains(&place(name))).collect()
+    }
+
+    /// An extent of a tensor. A name that is no dimension is meant as one.
+    fn extent(&mut self, tensor: &Ident, extent: &Expr) -> ExprId {
+        if let Expr::Path(path) = extent
+            && let Some(name) = path.path.get_ident().map(Ident::to_string)
+        {
+            let argument = self.scalars.iter().any(|(known, ty)| *known == name && ty.is_some());
+            let constant = self.constants.iter().any(|(known, _)| *known == name);
+            let known = self.kernel.dims.contains(&name)
+                || constant
+                || self.kernel.parameters.iter().any(|parameter| parameter.name == name);
+            if !known && (argument || name.chars().any(char::is_lowercase)) {
+                let (dim, kernel) = (name.to_uppercase(), self.kernel.name.clone());
+                let what = if argument { "an argument, known at launch" } else { "no dimension" };
+                return self.refuse(
+                    Place::of_expr(extent),
+                    format!("an extent of `{tensor}` is `{name}`, which is {what}"),
+                    format!(
+                        "make it a dimension, `fn {kernel}<const {dim}: usize>(..)`, and write `{dim}` here: each launch takes it from \
+                         the tensor"
+                    ),
+                );
+            }
+        }
+        self.expr(extent)
     }
 
     /// Counts a type parameter as used.
@@ -382,6 +426,11 @@ impl Lowering<'_> {
         let origin = self.origin(place);
         let entries = follow(&mut self.kernel, origin);
         self.kernel.open_grid = !open && matches!(entries[1], Some(Ok(_)));
+        if let Some((entry, Missing { found, help })) = small_grid(&self.kernel) {
+            let place = self.kernel.exprs[entry.0 as usize].origin;
+            self.errors.push(self.places[place.0 as usize], found, help);
+            return None;
+        }
         let mut texts = vec![];
         for (name, what, entry) in [
             ("block", "how many threads a block has", &entries[0]),

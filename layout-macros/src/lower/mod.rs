@@ -41,6 +41,7 @@ use layout_compiler::ir::{
     Allowed, Expr, ExprId, ExprKind, Kernel, Local, LocalId, RemarkKind, Statement, StatementKind, TypeRef,
 };
 use proc_macro2::{Ident, Span};
+use quote::ToTokens;
 use std::collections::HashMap;
 use syn::ext::IdentExt;
 
@@ -58,6 +59,8 @@ pub struct Lowered {
     pub configuration: Option<String>,
     /// What rustc does not take as it is written.
     pub small_floats: SmallFloats,
+    /// Names that the body binds and never reads.
+    pub unused: Vec<Ident>,
 }
 
 /// Literals and conversions of element types, some of which Rust lacks.
@@ -116,6 +119,9 @@ struct Lowering<'a> {
     allowed: Vec<RemarkKind>,
     /// Whether this is an entry of the attribute that a launch evaluates.
     at_launch: bool,
+    /// The names that the body binds, and the places of assignments.
+    bound: Vec<(LocalId, Ident)>,
+    assigned: Vec<ExprId>,
     /// Each call of a nested function: from where, which, and its place.
     calls: Vec<(Site, u32, Place)>,
 }
@@ -204,7 +210,7 @@ impl Lowering<'_> {
                 None => self.errors.push(
                     Place::of(attribute),
                     "an attribute inside of a kernel",
-                    "leave it out; a compile-time choice is `if` over a parameter, and `#[allow(narrowed)]` excepts a statement from `deny`",
+                    if attribute.to_token_stream().to_string().contains("unroll") { "it is said of the range: `for k in unroll(0..4)`" } else { "leave it out; a compile-time choice is `if` over a parameter, and `#[allow(narrowed)]` excepts a statement from `deny`" },
                 ),
             }
         }

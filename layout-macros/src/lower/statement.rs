@@ -6,7 +6,7 @@ use super::scope::{Binding, Found};
 use super::sequence::sequence;
 use super::shape::Shape;
 use super::tiles::tiles;
-use super::{Lowering, macros, refuse};
+use super::{Lowering, macros, refuse, suggest};
 use crate::signature::type_ref;
 use crate::span::Place;
 use layout_compiler::ir::{
@@ -245,6 +245,8 @@ impl Lowering<'_> {
             return None;
         }
         if let ExprKind::Local(local) = self.kernel.exprs[place.0 as usize].kind {
+            // Behind a `*` it is what a reference refers to.
+            self.assigned.extend(matches!(target, Expr::Path(_)).then_some(place));
             let shape = self.shape_of(value);
             self.shaped(local, shape);
         }
@@ -297,6 +299,10 @@ impl Lowering<'_> {
                 "a kernel has no enums: write a plain `let`",
             );
         }
+        if !matches!(pat, Pat::Wild(_)) && !self.has_value(pat, &init.expr) {
+            self.pattern(pat);
+            return None;
+        }
         let value = self.given_as(&init.expr, written.clone());
         let pattern = self.pattern(pat);
         self.typed_like(&pattern, value);
@@ -306,6 +312,37 @@ impl Lowering<'_> {
         let shape = self.shape_of(value);
         self.shape_like(&pattern, &shape);
         Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: false }))
+    }
+
+    /// Whether what a `let` binds is a value; what has none is refused where that is seen.
+    fn has_value(&mut self, pat: &Pat, value: &Expr) -> bool {
+        let (branch, alone) = match value {
+            Expr::If(node) => (&node.then_branch, node.else_branch.is_none()),
+            Expr::Block(node) if node.label.is_none() => (&node.block, false),
+            _ => return true,
+        };
+        if is_value(value) {
+            return true;
+        }
+        let name = suggest::text_of(pat);
+        let (place, message, help) = match branch.stmts.last() {
+            _ if alone => (
+                Place::of_expr(value),
+                format!("`{name}` is an `if` without `else`, which has no value"),
+                "give it one, `else { .. }`, or assign: `let mut x = ..; if c { x = ..; }`".to_owned(),
+            ),
+            Some(Stmt::Expr(last, Some(end))) if is_value(last) => {
+                let (place, text) = (Place::of_expr(last).to(Place::token(end.span)), text(last));
+                (
+                    place,
+                    format!("`{name}` has no value: its block ends in `{text};`"),
+                    format!("leave the `;` out behind `{text}`"),
+                )
+            }
+            _ => return true,
+        };
+        self.errors.push(place, message, help);
+        false
     }
 
     /// What a written type says of a value; a type that the language does not have is refused.
@@ -371,6 +408,7 @@ impl Lowering<'_> {
     pub(super) fn bind(&mut self, name: &Ident, mutable: bool) -> LocalId {
         self.free(name);
         let local = self.local(name, mutable);
+        self.bound.push((local, name.clone()));
         self.scopes.bind(name.unraw().to_string(), Binding::Local(local));
         local
     }
@@ -414,11 +452,15 @@ impl Lowering<'_> {
             }
             Pat::Wild(wild) => self.local(&Ident::new("round", wild.underscore_token.span), false),
             other => {
-                self.errors.push(
-                    Place::of(other),
-                    "the variable of a `for` is one plain name",
-                    "write `for i in 0..n`; it cannot be changed in the body",
-                );
+                // Of what is no range the error is reported; the body has the names in any case.
+                if range.is_some() {
+                    self.errors.push(
+                        Place::of(other),
+                        "the variable of a `for` is one plain name",
+                        "write `for i in 0..n`; it cannot be changed in the body",
+                    );
+                }
+                self.pattern(other);
                 self.local(&Ident::new("round", proc_macro2::Span::call_site()), false)
             }
         };
@@ -493,7 +535,7 @@ impl Lowering<'_> {
                         "write the ends: `for i in a + 2..b`, and `break` where it ends earlier"
                     }
                     "chain" => "write one loop after the other",
-                    "zip" => "take both by one index: `for i in 0..n { let (a, b) = (x[i], y[i]); .. }`",
+                    "zip" => &zipped(other),
                     "chunks" | "chunks_exact" => {
                         "count them: `for k in 0..n / 2 { let (a, b) = (x[2 * k], x[2 * k + 1]); .. }`"
                     }
@@ -512,6 +554,30 @@ impl Lowering<'_> {
                 None
             }
         }
+    }
+}
+
+/// The way out of `a.iter().zip(b)`.
+fn zipped(expr: &Expr) -> String {
+    let both = match expr {
+        Expr::MethodCall(node) if node.args.len() == 1 => {
+            [iterated(&node.receiver), iterated(&node.args[0])].map(text)
+        }
+        _ => ["x", "y"].map(str::to_owned),
+    };
+    let [x, y] = if both.iter().any(|one| one.contains("..")) { ["x", "y"].map(str::to_owned) } else { both };
+    format!("take both by one index: `for i in 0..{x}.len() {{ let (a, b) = ({x}[i], {y}[i]); .. }}`")
+}
+
+/// What an iterator runs over: `x` of `x.iter()`, `&x`.
+fn iterated(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Reference(node) => iterated(&node.expr),
+        Expr::Paren(node) => iterated(&node.expr),
+        Expr::MethodCall(node) if node.method.to_string().contains("iter") || node.method == "copied" => {
+            iterated(&node.receiver)
+        }
+        other => other,
     }
 }
 

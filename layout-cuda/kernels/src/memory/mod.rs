@@ -13,7 +13,7 @@
 //! ```
 
 use crate::kernels::memory as kernels;
-use crate::set;
+use crate::{operation, set};
 use layout_cuda::{
     Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut, bf16,
 };
@@ -41,9 +41,11 @@ pub fn sum(
     parts: &mut impl TensorArgMut<f32, 1>,
     out: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    let mut parts = parts.view_mut();
-    kernels::sum_of_parts::launch(stream, x, &mut parts)?;
-    kernels::total_sum::launch(stream, &parts, out)
+    operation("sum", || {
+        let mut parts = parts.view_mut();
+        kernels::sum_of_parts::launch(stream, x, &mut parts)?;
+        kernels::total_sum::launch(stream, &parts, out)
+    })
 }
 
 /// `out[0] = sum of x[i] y[i]`. `parts` has [`PARTS`] elements.
@@ -57,9 +59,11 @@ pub fn dot(
     parts: &mut impl TensorArgMut<f32, 1>,
     out: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    let mut parts = parts.view_mut();
-    kernels::dot_of_parts::launch(stream, x, y, &mut parts)?;
-    kernels::total_sum::launch(stream, &parts, out)
+    operation("dot", || {
+        let mut parts = parts.view_mut();
+        kernels::dot_of_parts::launch(stream, x, y, &mut parts)?;
+        kernels::total_sum::launch(stream, &parts, out)
+    })
 }
 
 /// `out[0] = max of x`; minus infinity of nothing. `parts` has [`PARTS`] elements.
@@ -72,9 +76,11 @@ pub fn max(
     parts: &mut impl TensorArgMut<f32, 1>,
     out: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    let mut parts = parts.view_mut();
-    kernels::max_of_parts::launch(stream, x, &mut parts)?;
-    kernels::total_max::launch(stream, &parts, out)
+    operation("max", || {
+        let mut parts = parts.view_mut();
+        kernels::max_of_parts::launch(stream, x, &mut parts)?;
+        kernels::total_max::launch(stream, &parts, out)
+    })
 }
 
 /// `out[j] = sum of column j of x`. `parts` is [`SPLITS`] rows of as many columns as `x` has.
@@ -87,9 +93,11 @@ pub fn column_sums(
     parts: &mut impl TensorArgMut<f32, 2>,
     out: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    let mut parts = parts.view_mut();
-    kernels::column_sums_of_parts::launch(stream, x, &mut parts)?;
-    kernels::column_sums::launch(stream, &parts, out)
+    operation("column_sums", || {
+        let mut parts = parts.view_mut();
+        kernels::column_sums_of_parts::launch(stream, x, &mut parts)?;
+        kernels::column_sums::launch(stream, &parts, out)
+    })
 }
 
 /// The workspace of [`inclusive_scan`] and [`exclusive_scan`] of up to so many elements.
@@ -134,7 +142,7 @@ pub fn inclusive_scan(
     out: &mut impl TensorArgMut<f32, 1>,
     state: &mut ScanState,
 ) -> Result<(), Error> {
-    scan(stream, false, SCAN, false, x, out, state)
+    operation("inclusive_scan", || scan(stream, false, SCAN, false, x, out, state))
 }
 
 /// `out[i] = x[0] + .. + x[i - 1]`
@@ -147,7 +155,7 @@ pub fn exclusive_scan(
     out: &mut impl TensorArgMut<f32, 1>,
     state: &mut ScanState,
 ) -> Result<(), Error> {
-    scan(stream, true, SCAN, false, x, out, state)
+    operation("exclusive_scan", || scan(stream, true, SCAN, false, x, out, state))
 }
 
 /// Either, as laid out.
@@ -194,13 +202,15 @@ pub fn add_rms_norm(
     out: &mut impl TensorArgMut<bf16, 2>,
     epsilon: f32,
 ) -> Result<(), Error> {
-    // The vectors of a row begin up to seven elements before it.
-    let vectors = (x.view().shape()[1] + 7).div_ceil(8);
-    let rounds = vectors.div_ceil(1024).max(1);
-    let threads = vectors.div_ceil(rounds).next_multiple_of(32).max(32);
-    let set = set(&[("THREADS", threads), ("ROUNDS", rounds), ("ROWS", 16)]);
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    kernels::rms_norm::launch_with(config, stream, x, residual, scale, sums, out, epsilon)
+    operation("add_rms_norm", || {
+        // The vectors of a row begin up to seven elements before it.
+        let vectors = (x.view().shape()[1] + 7).div_ceil(8);
+        let rounds = vectors.div_ceil(1024).max(1);
+        let threads = vectors.div_ceil(rounds).next_multiple_of(32).max(32);
+        let set = set(&[("THREADS", threads), ("ROUNDS", rounds), ("ROWS", 16)]);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        kernels::rms_norm::launch_with(config, stream, x, residual, scale, sums, out, epsilon)
+    })
 }
 
 /// `y[i] = sum over j of a[i, j] x[j]`.
@@ -222,10 +232,12 @@ pub fn gemv(
     x: &impl TensorArg<f32, 1>,
     y: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    // Of odd rows four at once were 0.98 of a copy on an H200, eight 0.87, sixteen 0.76.
-    let set = set(&[("THREADS", 256), ("ROWS", 4)]);
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    kernels::gemv::launch_with(config, stream, a, x, y)
+    operation("gemv", || {
+        // Of odd rows four at once were 0.98 of a copy on an H200, eight 0.87, sixteen 0.76.
+        let set = set(&[("THREADS", 256), ("ROWS", 4)]);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        kernels::gemv::launch_with(config, stream, a, x, y)
+    })
 }
 
 /// `loss[i] = log(sum over j of exp(logits[i, j])) - logits[i, targets[i]]`.
@@ -249,9 +261,11 @@ pub fn cross_entropy(
     targets: &impl TensorArg<u32, 1>,
     loss: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    let set = set(&[("THREADS", 512), ("ROUNDS", 2)]);
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    kernels::cross_entropy::launch_with(config, stream, logits, targets, loss)
+    operation("cross_entropy", || {
+        let set = set(&[("THREADS", 512), ("ROUNDS", 2)]);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        kernels::cross_entropy::launch_with(config, stream, logits, targets, loss)
+    })
 }
 
 /// `out[i, j] = min(255, (x[i, j] * gain + 128) / 256)`.
@@ -264,10 +278,12 @@ pub fn scale_bytes(
     out: &mut impl TensorArgMut<u8, 2>,
     gain: u32,
 ) -> Result<(), Error> {
-    // One vector of a thread was 0.91 of a copy on an H200, three 0.83.
-    let set = set(&[("THREADS", 256), ("ROUNDS", 1)]);
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    kernels::scale_bytes::launch_with(config, stream, x, out, gain)
+    operation("scale_bytes", || {
+        // One vector of a thread was 0.91 of a copy on an H200, three 0.83.
+        let set = set(&[("THREADS", 256), ("ROUNDS", 1)]);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        kernels::scale_bytes::launch_with(config, stream, x, out, gain)
+    })
 }
 
 /// `out[0]`: where the first of the largest elements of `x` is. `parts` and `places` have [`PARTS`] elements.
@@ -281,9 +297,11 @@ pub fn argmax(
     places: &mut impl TensorArgMut<u32, 1>,
     out: &mut impl TensorArgMut<u32, 1>,
 ) -> Result<(), Error> {
-    let (mut parts, mut places) = (parts.view_mut(), places.view_mut());
-    kernels::argmax_of_parts::launch(stream, x, &mut parts, &mut places)?;
-    kernels::total_argmax::launch(stream, &parts, &places, out)
+    operation("argmax", || {
+        let (mut parts, mut places) = (parts.view_mut(), places.view_mut());
+        kernels::argmax_of_parts::launch(stream, x, &mut parts, &mut places)?;
+        kernels::total_argmax::launch(stream, &parts, &places, out)
+    })
 }
 
 /// `out[j, i] = x[i, j]`, of f32 or bf16: by 16 bytes where both extents are multiples of that, else by 4.
@@ -303,12 +321,14 @@ pub fn transpose<T: Element>(
     x: &impl TensorArg<T, 2>,
     out: &mut impl TensorArgMut<T, 2>,
 ) -> Result<(), Error> {
-    let of_vector = 16 / size_of::<T>();
-    match (x.view().shape().iter().all(|extent| extent % of_vector == 0), size_of::<T>()) {
-        (true, _) => kernels::transpose::launch(stream, x, out),
-        (false, 2) => kernels::transpose_by_pairs::launch(stream, x, out),
-        (false, _) => kernels::transpose_by_elements::launch(stream, x, out),
-    }
+    operation("transpose", || {
+        let of_vector = 16 / size_of::<T>();
+        match (x.view().shape().iter().all(|extent| extent % of_vector == 0), size_of::<T>()) {
+            (true, _) => kernels::transpose::launch(stream, x, out),
+            (false, 2) => kernels::transpose_by_pairs::launch(stream, x, out),
+            (false, _) => kernels::transpose_by_elements::launch(stream, x, out),
+        }
+    })
 }
 
 /// The types of the keys of [`bincount`]: `u32`, `i32`.
@@ -337,11 +357,13 @@ pub fn bincount<K: Key>(
     weights: &impl TensorArg<f32, 1>,
     out: &mut impl TensorArgMut<f32, 1>,
 ) -> Result<(), Error> {
-    let (keys, weights, mut out) = (keys.view(), weights.view(), out.view_mut());
-    crate::same("bincount", "weights", 0, weights.shape()[0], ("the extent", "keys"), keys.shape()[0])?;
-    let copies = (8192 / out.shape()[0].max(1)).min(32);
-    let set = ParamSet::default().with("SHARED", ParamValue::Bool(copies > 0));
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    out.clear(stream)?;
-    kernels::bincount::launch_with(config, stream, &keys, &weights, &mut out, copies)
+    operation("bincount", || {
+        let (keys, weights, mut out) = (keys.view(), weights.view(), out.view_mut());
+        crate::same("bincount", "weights", 0, weights.shape()[0], ("the extent", "keys"), keys.shape()[0])?;
+        let copies = (8192 / out.shape()[0].max(1)).min(32);
+        let set = ParamSet::default().with("SHARED", ParamValue::Bool(copies > 0));
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        out.clear(stream)?;
+        kernels::bincount::launch_with(config, stream, &keys, &weights, &mut out, copies)
+    })
 }

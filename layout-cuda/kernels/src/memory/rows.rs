@@ -3,7 +3,7 @@
 //! Law: what [`picked`] lists is what [`softmax`] and [`layer_norm`] launch, but for how many clusters a device holds.
 
 use crate::kernels::memory as kernels;
-use crate::{same, set};
+use crate::{operation, same, set};
 use layout_cuda::{
     Arch, Definition, Device, Error, LaunchConfig, ParamSet, ParamValue, Promises, Stream, TensorArg,
     TensorArgMut, TensorView, TensorViewMut,
@@ -196,36 +196,38 @@ pub fn softmax(
     x: &impl TensorArg<f32, 2>,
     out: &mut impl TensorArgMut<f32, 2>,
 ) -> Result<(), Error> {
-    let (x, mut out) = (&x.view(), out.view_mut());
-    let out = &mut out;
-    let [m, n] = shapes("softmax", x, out)?;
-    // The vectors of a row begin up to three elements before it.
-    let is_odd = !n.is_multiple_of(4);
-    let reach = if is_odd { n + 3 } else { n };
-    if let Some(set) = softmax_group(reach, is_odd).map(in_group) {
-        let set = odd(set, is_odd);
-        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-        return kernels::softmax::launch_with(config, stream, x, out);
-    }
-    if reach > longest(stream.device()) {
-        let set = odd(ParamSet::default(), is_odd);
-        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-        return kernels::softmax_in_passes::launch_with(config, stream, x, out);
-    }
-    if is_staged(n) {
-        let launched = staged(n, &kernels::softmax_staged::DEFINITION, stream.device()).and_then(|set| {
+    operation("softmax", || {
+        let (x, mut out) = (&x.view(), out.view_mut());
+        let out = &mut out;
+        let [m, n] = shapes("softmax", x, out)?;
+        // The vectors of a row begin up to three elements before it.
+        let is_odd = !n.is_multiple_of(4);
+        let reach = if is_odd { n + 3 } else { n };
+        if let Some(set) = softmax_group(reach, is_odd).map(in_group) {
+            let set = odd(set, is_odd);
             let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-            in_steps(x, out, |from, to| kernels::softmax_staged::launch_with(config, stream, from, to))
-        });
-        match launched {
-            // Tensors that do not begin at 16 bytes, which TMA and this kernel's registers do not take.
-            Err(Error::Launch(_)) => {}
-            done => return done,
+            return kernels::softmax::launch_with(config, stream, x, out);
         }
-    }
-    let set = odd(in_parts(sharing(m, reach)), is_odd);
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    in_steps(x, out, |from, to| kernels::softmax_in_parts::launch_with(config, stream, from, to))
+        if reach > longest(stream.device()) {
+            let set = odd(ParamSet::default(), is_odd);
+            let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+            return kernels::softmax_in_passes::launch_with(config, stream, x, out);
+        }
+        if is_staged(n) {
+            let launched = staged(n, &kernels::softmax_staged::DEFINITION, stream.device()).and_then(|set| {
+                let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+                in_steps(x, out, |from, to| kernels::softmax_staged::launch_with(config, stream, from, to))
+            });
+            match launched {
+                // Tensors that do not begin at 16 bytes, which TMA and this kernel's registers do not take.
+                Err(Error::Launch(_)) => {}
+                done => return done,
+            }
+        }
+        let set = odd(in_parts(sharing(m, reach)), is_odd);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        in_steps(x, out, |from, to| kernels::softmax_in_parts::launch_with(config, stream, from, to))
+    })
 }
 
 /// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of
@@ -250,34 +252,39 @@ pub fn layer_norm(
     out: &mut impl TensorArgMut<f32, 2>,
     epsilon: f32,
 ) -> Result<(), Error> {
-    let (x, mut out) = (&x.view(), out.view_mut());
-    let out = &mut out;
-    let [m, n] = shapes("layer_norm", x, out)?;
-    let is_odd = !n.is_multiple_of(4);
-    let reach = if is_odd { n + 3 } else { n };
-    if let Some(set) = norm_group(reach).map(in_group) {
-        let set = odd(set, is_odd);
-        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-        return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
-    }
-    if reach > longest(stream.device()) {
-        return kernels::layer_norm_in_passes::launch(stream, x, scale, shift, out, epsilon);
-    }
-    if is_staged(n) {
-        let launched = staged(n, &kernels::layer_norm_staged::DEFINITION, stream.device()).and_then(|set| {
+    operation("layer_norm", || {
+        let (x, mut out) = (&x.view(), out.view_mut());
+        let out = &mut out;
+        let [m, n] = shapes("layer_norm", x, out)?;
+        let is_odd = !n.is_multiple_of(4);
+        let reach = if is_odd { n + 3 } else { n };
+        if let Some(set) = norm_group(reach).map(in_group) {
+            let set = odd(set, is_odd);
             let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-            in_steps(x, out, |from, to| {
-                kernels::layer_norm_staged::launch_with(config, stream, from, scale, shift, to, epsilon)
-            })
-        });
-        match launched {
-            Err(Error::Launch(_)) => {}
-            done => return done,
+            return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
         }
-    }
-    let set = odd(norm_in_parts(m, reach), is_odd);
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    in_steps(x, out, |from, to| {
-        kernels::layer_norm_in_parts::launch_with(config, stream, from, scale, shift, to, epsilon)
+        if reach > longest(stream.device()) {
+            return kernels::layer_norm_in_passes::launch(stream, x, scale, shift, out, epsilon);
+        }
+        if is_staged(n) {
+            let launched =
+                staged(n, &kernels::layer_norm_staged::DEFINITION, stream.device()).and_then(|set| {
+                    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+                    in_steps(x, out, |from, to| {
+                        kernels::layer_norm_staged::launch_with(
+                            config, stream, from, scale, shift, to, epsilon,
+                        )
+                    })
+                });
+            match launched {
+                Err(Error::Launch(_)) => {}
+                done => return done,
+            }
+        }
+        let set = odd(norm_in_parts(m, reach), is_odd);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        in_steps(x, out, |from, to| {
+            kernels::layer_norm_in_parts::launch_with(config, stream, from, scale, shift, to, epsilon)
+        })
     })
 }

@@ -27,7 +27,8 @@ pub use workspace::Workspace;
 
 use crate::{refused, same};
 use layout_cuda::{
-    Arch, Argument, Elem, Element, Error, LaunchConfig, Stream, TensorArg, TensorArgMut, TensorViewMut,
+    Arch, Argument, BindError, Elem, Element, Error, LaunchConfig, LaunchError, Stream, TensorArg,
+    TensorArgMut, TensorView, TensorViewMut,
 };
 use workspace::{Operand, kept, operands, resized};
 
@@ -96,15 +97,36 @@ pub fn multiply<'o, T: Element, U: Element>(
         has_kernel(&product, machine)?;
     }
     let plan = Plan::of(&product, machine, kernel, config.set);
+    let whole = [a.part(0, a.shape(), a.strides())?, b.part(0, b.shape(), b.strides())?];
+    match planned(stream, config, &plan, workspace, whole, &mut c) {
+        // Views that begin at no multiple of 16 bytes, which TMA does not take.
+        Err(Error::Launch(LaunchError::Arguments { error: BindError::Map { .. }, .. }))
+            if !matches!(kernel, Some(Kernel::Own(_))) =>
+        {
+            planned(stream, config, &plan.moved(&product), workspace, [a, b], &mut c)
+        }
+        done => done,
+    }
+}
+
+/// Makes a product as it is planned.
+fn planned<T: Element, U: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    plan: &Plan,
+    workspace: &mut Workspace<T, U>,
+    ab: [TensorView<'_, T, 2>; 2],
+    c: &mut TensorViewMut<'_, U, 2>,
+) -> Result<(), Error> {
     let Workspace { a: own_a, b: own_b, c: own_c } = workspace;
-    let operands = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
+    let operands = operands(stream, [plan.a, plan.b], ab, [own_a, own_b])?;
     match plan.c {
-        Place::Here => run(stream, config, &plan.parts, operands, &mut c),
+        Place::Here => run(stream, config, &plan.parts, operands, c),
         Place::Moved { lines, pitch, .. } => {
             let kept = kept(stream, [lines, pitch], own_c)?;
             run(stream, config, &plan.parts, operands, &mut kept.view_mut())?;
             let from = kept.part(0, c.shape(), kept.strides())?;
-            resized(stream, &from, &mut c)
+            resized(stream, &from, c)
         }
     }
 }

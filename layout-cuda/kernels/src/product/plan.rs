@@ -137,6 +137,21 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The same with each matrix moved, to where it begins at a multiple of 16 bytes.
+    pub(super) fn moved(&self, product: &Product) -> Plan {
+        let Product { a, b, c, operand, result, .. } = product;
+        let away = |place: Place, matrix: &Matrix, elem: &Elem| match place {
+            Place::Here => {
+                moved([matrix.shape[matrix.across()], matrix.shape[matrix.along()]], elem.bytes() as usize)
+            }
+            moved => moved,
+        };
+        let (a, b, c) = (away(self.a, a, operand), away(self.b, b, operand), away(self.c, c, result));
+        Plan { a, b, c, parts: self.parts.clone() }
+    }
+}
+
 impl Planner<'_> {
     /// The plan of a kernel.
     fn by(&self, kernel: Kernel) -> Plan {

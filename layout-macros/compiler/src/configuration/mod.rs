@@ -6,6 +6,7 @@
 mod cover;
 mod entry;
 mod expression;
+mod grid;
 mod interpreter;
 mod operator;
 mod polynomial;
@@ -15,6 +16,7 @@ mod word;
 
 use super::ir::{BinaryOp, ExprId, ExprKind, Kernel};
 use super::origin::Origin;
+pub use grid::small_grid;
 use interpreter::{Interpreter, Value};
 use polynomial::Polynomial;
 use threads::threads;

@@ -7,7 +7,7 @@ use super::registers::LValue;
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem, Known};
 use crate::index::{Atom, Index, Range, VarId, Way, Width};
-use crate::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
+use crate::ir::{self, AssertKind, Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::origin::Origin;
 use crate::params::ParamValue;
 use crate::program::{BarrierAt, Comparison, StatementKind, Value, VariableKind};
@@ -133,7 +133,12 @@ impl Evaluator<'_> {
         }
     }
 
-    fn integer(&mut self, value: i128, suffix: Option<TypeRef>, origin: Origin) -> Outcome<StaticValue> {
+    pub(super) fn integer(
+        &mut self,
+        value: i128,
+        suffix: Option<TypeRef>,
+        origin: Origin,
+    ) -> Outcome<StaticValue> {
         let index = i64::try_from(value).map(|value| StaticValue::Index(Index::constant(value)));
         let elem = match (suffix, index) {
             (None | Some(TypeRef::Usize | TypeRef::Isize), Ok(index)) => return Ok(index),
@@ -564,7 +569,18 @@ impl Evaluator<'_> {
                 self.push(origin, StatementKind::If(condition, yes, no));
                 return Ok(StaticValue::Unit);
             }
-            _ => None,
+            // So is one that panics.
+            _ => match (&first, &second) {
+                (StaticValue::Unit, value) if self.panics(then) && !matches!(value, StaticValue::Unit) => {
+                    Some((condition.clone(), &mut yes, &mut no, value))
+                }
+                (value, StaticValue::Unit)
+                    if self.panics(otherwise) && !matches!(value, StaticValue::Unit) =>
+                {
+                    Some((negated(condition.clone()), &mut no, &mut yes, value))
+                }
+                _ => None,
+            },
         };
         if let Some((condition, leaving, staying, value)) = stays {
             self.push(origin, StatementKind::If(condition, std::mem::take(leaving), Vec::new()));
@@ -579,6 +595,17 @@ impl Evaluator<'_> {
             self.push(origin, StatementKind::If(condition, yes, no));
         }
         Ok(value)
+    }
+
+    /// Whether a block ends in a `panic!`.
+    fn panics(&self, block: &Block) -> bool {
+        let last = block.statements.last().map(|last| &last.kind);
+        match block.value.map(|value| &self.kernel.expr(value).kind) {
+            None => matches!(last, Some(ir::StatementKind::Assert { kind: AssertKind::Panic, .. })),
+            Some(ExprKind::If(_, then, otherwise)) => self.panics(then) && self.panics(otherwise),
+            Some(ExprKind::Block(block)) => self.panics(block),
+            Some(_) => false,
+        }
     }
 
     /// The value of an `if`: a variable that each branch sets, one for each part of a tuple or an array.

@@ -38,6 +38,7 @@ mod statement;
 mod tensor_memory;
 mod threads;
 mod tile;
+mod tile_number;
 mod tiling;
 mod together;
 mod trip_count;

@@ -42,7 +42,7 @@ impl Evaluator<'_> {
                 origin,
                 format!("`!` does not apply to {}", other.kind()),
                 match other {
-                    StaticValue::Index(_) => "it is of bits: write `x & !3`, or take a number with a type, `!3u32`, `!(x as u64)`",
+                    StaticValue::Index(_) => "a truth value is a comparison, `x == 0`; of bits write `x & !3`, or take a number with a type, `!3u32`, `!(x as u64)`",
                     _ => "it is of truth values and of the bits of integers: compare, `x == 0.0`, or take `x.to_bits()`",
                 },
             ),
@@ -83,7 +83,7 @@ impl Evaluator<'_> {
         right: ExprId,
         origin: Origin,
     ) -> Outcome<StaticValue> {
-        let start = self.out.len();
+        let (start, operands) = (self.out.len(), [self.origin(left), self.origin(right)]);
         let mut left = self.expr(left);
         if self.out.len() > start && leaves(&self.out) {
             // The right side is never reached.
@@ -95,6 +95,9 @@ impl Evaluator<'_> {
             return left;
         }
         // Both sides are evaluated before either failure is returned, so that both errors are reported.
+        if matches!(op, BinaryOp::And | BinaryOp::Or) {
+            left = left.and_then(|left| self.truth(op, left, operands[0]));
+        }
         let before = self.out.len();
         let versions = self.versions.clone();
         let decides = matches!(op, BinaryOp::And | BinaryOp::Or) && !matches!(left, Ok(StaticValue::Bool(_)));
@@ -108,6 +111,7 @@ impl Evaluator<'_> {
             }
             return self.binary(op, left?, right?, origin);
         }
+        let right = right.and_then(|right| self.truth(op, right, operands[1]));
         let together = |statement: &TileStatement| {
             use StatementKind::{Barrier, Collective};
             matches!(statement.kind, Collective(..) | Barrier(_))
@@ -124,6 +128,22 @@ impl Evaluator<'_> {
             return self.guarded(op, left?, right, (before, versions), origin);
         }
         self.binary(op, left?, right?, origin)
+    }
+
+    /// An operand of `&&` or `||`.
+    fn truth(&mut self, op: BinaryOp, operand: StaticValue, origin: Origin) -> Outcome<StaticValue> {
+        let help = match operand {
+            StaticValue::Bool(_) | StaticValue::Scalar(_, Elem::Bool) | StaticValue::Unknown => {
+                return Ok(operand);
+            }
+            StaticValue::Index(_) => "compare it: `x != 0`; of bits it is `&` and `|`",
+            StaticValue::Scalar(_, elem) if elem.is_integer() => {
+                "compare it: `x != 0`; of bits it is `&` and `|`"
+            }
+            StaticValue::Scalar(..) | StaticValue::Float(_) => "compare it: `x != 0.0`",
+            _ => "its operands are comparisons: `a < b`",
+        };
+        self.fail_help(origin, format!("`{}` of {}, which is no bool", op.symbol(), operand.kind()), help)
     }
 
     /// `left && right` where the right side has statements of its own, the last ones of the list. They run only if `left`
@@ -195,6 +215,20 @@ impl Evaluator<'_> {
                 let right = self.cast(right, TypeRef::Elem(elem), origin)?;
                 self.binary(op, left, right, origin)
             }
+            // A float is no operand of these, whatever the other one is.
+            (a, b)
+                if matches!(
+                    op,
+                    BinaryOp::Shl | BinaryOp::Shr | BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor
+                ) && (is_float(a) || is_float(b)) =>
+            {
+                let float = if is_float(a) { a } else { b };
+                self.fail_help(
+                    origin,
+                    format!("`{}` does not apply to {}", op.symbol(), float.kind()),
+                    BITS_OF_FLOAT,
+                )
+            }
             (StaticValue::Float(a), StaticValue::Float(b)) => match op {
                 BinaryOp::Add => Ok(StaticValue::Float(a + b)),
                 BinaryOp::Sub => Ok(StaticValue::Float(a - b)),
@@ -253,7 +287,7 @@ impl Evaluator<'_> {
             let message = format!("`{}` does not apply to {elem}", op.symbol());
             let help = match elem {
                 Elem::Bool => NUMBER_OF_BOOL,
-                _ => "bits are of integers: `x.to_bits()`, `x as u32`; a power is `x.powi(2)`",
+                _ => BITS_OF_FLOAT,
             };
             return self.fail_help(origin, message, help);
         }
@@ -319,6 +353,12 @@ impl Evaluator<'_> {
         match (left, right) {
             (StaticValue::View(_), _) | (_, StaticValue::View(_)) => {
                 "name an element: `x[[i, j]]`; the extents of a tensor are `x.dim(0)`".to_owned()
+            }
+            (StaticValue::Array(_), _) | (_, StaticValue::Array(_)) => {
+                "name elements, `a[0] == b[0]`; of all of them a loop: `for k in 0..n { same = same && a[k] == b[k]; }`".to_owned()
+            }
+            (StaticValue::Tuple(_), _) | (_, StaticValue::Tuple(_)) => {
+                "name parts: `a.0 == b.0 && a.1 == b.1`".to_owned()
             }
             (StaticValue::Float(_), other) | (other, StaticValue::Float(_)) if integer(other) => {
                 "convert the index, `i as f32`, or write the number without a point".to_owned()
@@ -594,6 +634,15 @@ impl Evaluator<'_> {
             (StaticValue::Float(value), Some(elem)) if elem.is_float() => {
                 Ok(StaticValue::Scalar(self.coerce(StaticValue::Float(value), elem, origin)?, elem))
             }
+            (StaticValue::Float(value), None) if ty == TypeRef::Usize => {
+                Ok(StaticValue::Index(Index::constant((value as i64).max(0))))
+            }
+            (StaticValue::Float(value), None) => Ok(StaticValue::Index(Index::constant(value as i64))),
+            (StaticValue::Float(value), Some(elem)) if elem.is_integer() => {
+                // Toward zero, cut at the ends of the type.
+                let (least, most) = elem.limits();
+                self.integer((value as i128).clamp(least, most), Some(TypeRef::Elem(elem)), origin)
+            }
             (StaticValue::Bool(value), Some(elem)) if elem.is_integer() => {
                 let constant = Constant { elem, bits: u64::from(value) };
                 Ok(StaticValue::Scalar(Value::Constant(constant), elem))
@@ -717,6 +766,14 @@ impl Evaluator<'_> {
 
 /// The way out of arithmetic on truth values.
 const NUMBER_OF_BOOL: &str = "a truth value as a number is `if x { 1.0 } else { 0.0 }`, `x as u32`";
+
+/// The way out of bits and shifts of floats.
+const BITS_OF_FLOAT: &str =
+    "bits are of integers, `x.to_bits()`, `x as u32`; four times is `x * 4.0`, a power `x.powi(2)`";
+
+fn is_float(value: &StaticValue) -> bool {
+    matches!(value, StaticValue::Float(_)) || matches!(value, StaticValue::Scalar(_, elem) if elem.is_float())
+}
 
 fn known(yes: bool, no: bool) -> Option<bool> {
     match (yes, no) {

@@ -40,7 +40,7 @@ impl Evaluator<'_> {
     }
 
     /// Whether nothing is refused here.
-    fn masks_outside(&self) -> bool {
+    pub(super) fn masks_outside(&self) -> bool {
         self.reach.never || self.host || self.reach.outside == Outside::Masked
     }
 

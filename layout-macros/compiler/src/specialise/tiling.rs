@@ -31,6 +31,7 @@ impl Evaluator<'_> {
         let coordinates = self.coordinates(&view, coordinates, &sizes, origin)?;
         self.fits(&view, &sizes, &coordinates, origin)?;
         self.not_beyond((&view, "tile"), (&sizes, &sizes), &coordinates, origin)?;
+        self.numbers_tiles(&view, &sizes, &coordinates, origin)?;
         let tile = view.tile(&sizes, &coordinates);
         Ok(StaticValue::View(self.index(origin, tile)?))
     }
