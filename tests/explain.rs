@@ -140,6 +140,23 @@ fn what_is_whole_lost_nothing() {
     }
 }
 
+/// Elements from where a number in memory says.
+fn shifted(from: &str) -> String {
+    format!(
+        "#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+fn shifted<const N: usize>(
+    at: &LayoutTensor<u32, RowMajor<N>>, far: &LayoutTensor<i64, RowMajor<N>>,
+    x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>,
+) {{
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {{
+        let from = {from};
+        y[[i]] = x[[from]];
+    }}
+}}"
+    )
+}
+
 #[test]
 fn planted_degradations_are_explained_and_refused_in_the_same_words() {
     let cases = [
@@ -227,6 +244,8 @@ fn planted_degradations_are_explained_and_refused_in_the_same_words() {
             "synchronous",
             "`K` is not known to be a multiple of 8",
         ),
+        (shifted("i - at[[i]] as usize"), "wide", "`from` is made of 64 bits, from -4294967295 to "),
+        (shifted("i + far[[i]] as usize"), "wide", "`from` is made of 64 bits, any number of them"),
     ];
     for (text, what, words) in cases {
         let what = RemarkKind::from_name(what).expect("a word of `deny`");
@@ -407,7 +426,7 @@ fn line<const N: usize>(x: &LayoutTensor<u32, RowMajor<N>>, y: &mut LayoutTensor
 
 /// The words that remarks are made of besides a kernel's own.
 const WORDS: &str = "thread_idx block_idx block_dim grid_dim x y z min max as usize if else require variant_if vectorize pad \
-                     to_local cast cp async copy_dram_to_sram Pitched Contiguous stride";
+                     to_local cast cp async copy_dram_to_sram Pitched Contiguous stride assume";
 
 /// An identifier in back-quotes of a kernel's remarks that neither the kernel nor the language has.
 fn unknown_names(kernel: &Kernel, explanation: &Explanation) -> Option<String> {
@@ -581,7 +600,7 @@ fn every_fast_kernel_denies_what_it_does_not_lose() {
 fn a_word_that_deny_does_not_know_is_refused() {
     let text = rows(", deny(slow)", OWN);
     let errors = layout_text::kernel(&text).expect_err("no such word");
-    assert!(errors[0].message.contains("narrowed, masked, synchronous"), "{errors:?}");
+    assert!(errors[0].message.contains("narrowed, masked, synchronous, wide"), "{errors:?}");
     assert!(layout_text::kernel(&rows(", deny = true", OWN)).is_err());
 }
 

@@ -359,7 +359,7 @@ fn a_way_out_is_of_what_is_there() {
         (
             "let v: f32 = if i < 3 { 1.0; } else { 2.0; };",
             "`v` has no value: its block ends in `1.0;`",
-            "leave the `;` out behind `1.0`",
+            "leave the `;` out after `1.0`",
         ),
         ("let v = x[0..4];", "a range among the coordinates", "`x.window("),
         ("y(i) = 1;", "there is no function `y`", "`y[[i]]`"),

@@ -233,7 +233,7 @@ fn architecture(value: &mut Expr, errors: &mut Errors) -> bool {
     false
 }
 
-/// `narrowed, masked, synchronous`
+/// `narrowed, masked, synchronous, wide`
 fn degradations() -> String {
     RemarkKind::ALL.map(RemarkKind::name).join(", ")
 }

@@ -12,8 +12,9 @@ use crate::stub::Face;
 use crate::{attr, depth, signature};
 use layout_compiler::emit::emit;
 use layout_compiler::ir::{ArgumentKind, Parameter};
-use layout_compiler::{Checked, CudaSource, Kernel, ParamSet, ParamValue, Promises, explain};
-use proc_macro2::TokenStream;
+use layout_compiler::program::{Part, walk};
+use layout_compiler::{Checked, CudaSource, Kernel, Missing, ParamSet, ParamValue, Promises, small_grid};
+use proc_macro2::{Ident, TokenStream};
 use syn::ItemFn;
 
 /// The text of one variant.
@@ -92,8 +93,12 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     if !errors.is_empty() {
         return expand::module_with_errors(&face, &errors, &copy);
     }
+    let warning = small_grid(&lowered.kernel).map(|(entry, Missing { found, help })| {
+        let place = lowered.places[lowered.kernel.expr(entry).origin.0 as usize];
+        (Ident::new("grid", place.start), format!("{found}; {help}"))
+    });
     let Lowered { kernel, configuration, unused, .. } = lowered;
-    expand::module(&face, &Compiled { kernel, configuration, texts, copy, unused, unwritten })
+    expand::module(&face, &Compiled { kernel, configuration, texts, copy, unused, unwritten, warning })
 }
 
 /// The parameter sets that the attribute lists.
@@ -153,16 +158,17 @@ fn texts(lowered: &Lowered, sets: Vec<ParamSet>, errors: &mut Errors) -> (Vec<Te
     (texts, unwritten)
 }
 
-/// The tensors that a variant writes, by threads or by TMA.
+/// The tensors that take a `&mut` of a variant: written by threads or by TMA, or read by atomic operations.
 fn written(checked: &Checked) -> Vec<String> {
-    let accesses = explain(checked).accesses.into_iter().filter(|access| access.writes && !access.shared);
-    let plan = checked.plan();
-    let stored = plan
-        .maps
-        .iter()
-        .filter(|map| map.stored)
-        .map(|map| plan.arguments[map.argument as usize].name.clone());
-    accesses.map(|access| access.tensor).chain(stored).collect()
+    let (plan, mut found) = (checked.plan(), vec![]);
+    walk::statements(checked.body(), &mut |part| {
+        if let Part::Write(access) = part {
+            found.push(checked.tables().place(access.place).name.clone());
+        }
+    });
+    let stored = plan.maps.iter().filter(|map| map.stored);
+    found.extend(stored.map(|map| plan.arguments[map.argument as usize].name.clone()));
+    found
 }
 
 /// The `&mut` tensors of a kernel; none where a truth value of the attribute may leave out what writes them.

@@ -39,7 +39,7 @@ use proc_macro::TokenStream;
 /// | `fast_math = true` | quotients, roots and functions of `f32` by the hardware's approximations, and no subnormal numbers; `a * b + c` is contracted in any case |
 /// | `opt_level = n` | how hard ptxas optimises, 0 to 3, its default; at 1 instructions stay nearly in the order of the source |
 /// | `certified`, `certified(races)`, `certified(bounds)` | what is not proved of the order of accesses, or of their bounds, for all launch sizes is an error |
-/// | `deny(narrowed, masked, synchronous)` | an access that lost one of these is an error, in the variant that keeps every promise (each `variant_if`, where there is one); `explain` says the same without refusing; `#[allow(narrowed)]` before a statement excepts it |
+/// | `deny(narrowed, masked, synchronous, wide)` | an access that lost one of these is an error, in the variant that keeps every promise (each `variant_if`, where there is one); `explain` says the same without refusing; `#[allow(narrowed)]` before a statement excepts it |
 /// | `require(c, ..)` | launch refuses where a condition is false |
 /// | `variant_if(c, ..)` | a second variant that relies on the conditions; launch takes it where they hold; `deny(..)` among them is of this variant alone |
 ///

@@ -190,7 +190,7 @@ fn shapes_that_disagree_are_refused() -> Result<(), Error> {
 fn rows_with_gaps_are_refused() -> Result<(), Error> {
     let device = Device::simulator();
     let stream = device.stream();
-    let told = |of: &str, argument: &str, outcome: Result<(), Error>| {
+    let refused = |of: &str, argument: &str, outcome: Result<(), Error>| {
         let text = outcome.expect_err(of).to_string();
         let begin =
             format!("kernel `{of}`: `require(the elements of `{argument}` follow one another without gaps)`");
@@ -199,15 +199,15 @@ fn rows_with_gaps_are_refused() -> Result<(), Error> {
     for n in [8, 40_000, 300_000] {
         let gaps: Tensor<f32, 2> = device.upload_strided(&vec![1.0; 2 * (n + 4)], [2, n], [n + 4, 1])?;
         let mut out = device.zeros::<f32, 2>([2, n])?;
-        told("softmax", "x", kernels::softmax(&stream, &gaps, &mut out));
+        refused("softmax", "x", kernels::softmax(&stream, &gaps, &mut out));
         let (scale, shift) = (device.zeros([n])?, device.zeros([n])?);
-        told("layer_norm", "x", kernels::layer_norm(&stream, &gaps, &scale, &shift, &mut out, 1e-5));
+        refused("layer_norm", "x", kernels::layer_norm(&stream, &gaps, &scale, &shift, &mut out, 1e-5));
         if n == 8 {
-            told("transpose", "x", kernels::transpose(&stream, &gaps, &mut device.zeros([n, 2])?));
-            told("gemv", "a", kernels::gemv(&stream, &gaps, &scale, &mut device.zeros([2])?));
+            refused("transpose", "x", kernels::transpose(&stream, &gaps, &mut device.zeros([n, 2])?));
+            refused("gemv", "a", kernels::gemv(&stream, &gaps, &scale, &mut device.zeros([2])?));
             let every_second = gaps.part(0, [4], [2])?;
-            told("sum", "x", kernels::sum(&stream, &every_second, &mut device.zeros([1])?));
-            told(
+            refused("sum", "x", kernels::sum(&stream, &every_second, &mut device.zeros([1])?));
+            refused(
                 "inclusive_scan",
                 "x",
                 kernels::inclusive_scan(&stream, &every_second, &mut device.zeros([4])?),

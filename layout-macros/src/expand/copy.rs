@@ -85,7 +85,7 @@ pub fn checked_copy(
         input
     });
     quote! {
-        #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        #[allow(warnings, unused, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
         mod checked_by_rustc {
             use ::layout_cuda::lang::*;
             #(#constants)*

@@ -34,12 +34,14 @@ pub struct Compiled {
     pub unused: Vec<Ident>,
     /// The tensors that no variant writes.
     pub unwritten: Vec<String>,
+    /// What a warning is about, and its words.
+    pub warning: Option<(Ident, String)>,
 }
 
 impl Compiled {
     /// A function whose arguments are those of the kernel that neither its body nor its attribute names, and whose locals are those that
     /// the body does not read: rustc's own lint reports them, at the level that holds there. It has none for a `&mut` tensor that is
-    /// only read: the lint of deprecated items has its words.
+    /// only read, and for a grid of few blocks.
     fn unused(&self, face: &Face) -> TokenStream {
         let is_named = |number: u32| {
             let names = |expr: &Expr| matches!(expr.kind, ExprKind::Argument(own) if own == number);
@@ -55,16 +57,22 @@ impl Compiled {
         let only_read = only_read.map(|(_, argument)| {
             let name = &argument.name;
             let text = format!("nothing writes `{name}`: pass it as `&LayoutTensor<..>`, or write an element, `{name}[[i]] = ..`");
-            let mut own = name.clone();
-            own.set_span(Span::call_site());
-            quote!(const _: () = { #[deprecated(note = #text)] const #own: () = (); #name };)
+            warning(name, &text)
         });
-        let only_read: TokenStream = only_read.collect();
+        let others = self.warning.iter().map(|(name, text)| warning(name, text));
+        let only_read: TokenStream = only_read.chain(others).collect();
         if unused.is_empty() && locals.is_empty() {
             return only_read;
         }
         quote!(#only_read fn unused_arguments(#(#unused: ()),*) { #(let #locals = ();)* })
     }
+}
+
+/// A warning at a name: the lint of deprecated items has its words.
+fn warning(name: &Ident, text: &str) -> TokenStream {
+    let mut own = name.clone();
+    own.set_span(Span::call_site());
+    quote!(const _: () = { #[deprecated(note = #text)] const #own: () = (); #name };)
 }
 
 /// The module of a kernel that compiled.

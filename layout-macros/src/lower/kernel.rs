@@ -11,7 +11,7 @@ use layout_compiler::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, LocalId, Parameter,
     StatementKind, TypeRef, VariantIf,
 };
-use layout_compiler::{Missing, ParamSet, ParamValue, follow, small_grid};
+use layout_compiler::{Missing, ParamSet, ParamValue, follow};
 use proc_macro2::Ident;
 use std::collections::{HashMap, HashSet};
 use syn::ext::IdentExt;
@@ -426,11 +426,6 @@ impl Lowering<'_> {
         let origin = self.origin(place);
         let entries = follow(&mut self.kernel, origin);
         self.kernel.open_grid = !open && matches!(entries[1], Some(Ok(_)));
-        if let Some((entry, Missing { found, help })) = small_grid(&self.kernel) {
-            let place = self.kernel.exprs[entry.0 as usize].origin;
-            self.errors.push(self.places[place.0 as usize], found, help);
-            return None;
-        }
         let mut texts = vec![];
         for (name, what, entry) in [
             ("block", "how many threads a block has", &entries[0]),

@@ -336,7 +336,7 @@ impl Lowering<'_> {
                 (
                     place,
                     format!("`{name}` has no value: its block ends in `{text};`"),
-                    format!("leave the `;` out behind `{text}`"),
+                    format!("leave the `;` out after `{text}`"),
                 )
             }
             _ => return true,

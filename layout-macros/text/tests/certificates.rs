@@ -352,7 +352,7 @@ fn a_collective_ends_with_a_barrier_where_its_memory_is_written_again() {
 }
 
 /// Each with its redundant barriers: the lines of the body.
-const REDUNDANT: [(&str, &[u32]); 9] = [
+const REDUNDANT: [(&str, &[u32]); 11] = [
     ("s[[t]] = x[[i]];\nbarrier();\nacc = s[[t]];", &[2]),
     ("s[[t]] = x[[i]];\nbarrier();\nacc = s[[63 - t]];", &[]),
     ("s[[t]] = x[[i]];\nbarrier();\nacc = s[[63 - t]];\nbarrier();", &[4]),
@@ -364,6 +364,13 @@ const REDUNDANT: [(&str, &[u32]); 9] = [
         &[],
     ),
     ("barrier();\ns[[t]] = x[[i]];\nbarrier();\nacc = s[[63 - t]];", &[1]),
+    // Of two either one is, not both.
+    ("for _ in 0..M {\nbarrier();\ns[[t]] = x[[i]];\nbarrier();\nacc += s[[63 - t]];\nbarrier();\n}", &[2]),
+    // Nor where atomic operations of another element order what other threads do.
+    (
+        "if t == 0 { while c.atomic_compare_exchange([0], 0, 1) != 0 {} }\nbarrier();\nc.atomic_add([1 + t % 2], 1);\nbarrier();\nif t == 0 { c.store_release([0], 0); }",
+        &[],
+    ),
     // What races has none.
     ("s[[63 - t]] = x[[i]];\nacc = s[[t]];\nbarrier();", &[]),
     ("acc = x[[i]].block_sum();\nbarrier();\nacc += acc.block_max();", &[2]),

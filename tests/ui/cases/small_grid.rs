@@ -1,3 +1,5 @@
+#![deny(deprecated)]
+
 use layout_cuda::tiled_kernel;
 
 #[tiled_kernel(block = [256], grid = [1])]

@@ -197,22 +197,23 @@ fn with_prover<T>(checked: &Checked, work: impl FnOnce(Prover<'_>) -> T) -> T {
     };
     let (names, axes) = (Names::new(tables, body), prover::axes(checked));
     let flights = flights::flights(&sites, body);
-    let (uniform, sites, without) = (&uniform, &sites, None);
-    work(Prover { checked, uniform, sites, flights, names, axes, certificate, without, meetings: 0 })
+    let (uniform, sites, without) = (&uniform, &sites, Vec::new());
+    work(Prover { checked, uniform, sites, flights, names, axes, certificate, without })
 }
 
-/// The barriers of the block without which no race is possible either, each by itself, at any size: of a variant without races.
+/// Barriers of the block without which, all left out, no race is possible either, at any size: of a variant without races. None where
+/// there are atomic operations, fences or signals: what they order no pair of accesses shows.
 pub(super) fn redundant_barriers(checked: &Checked) -> Vec<Origin> {
-    let mut barriers = Vec::new();
+    let (mut barriers, mut is_plain) = (Vec::new(), true);
     walk::statements(checked.body(), &mut |part| {
-        if let Part::Statement(line) = part
-            && matches!(line.kind, StatementKind::Barrier(Participants::Block))
-            && !barriers.contains(&line.origin)
-        {
+        let Part::Statement(line) = part else { return };
+        is_plain &= !matches!(line.kind, StatementKind::Atomic { .. } | StatementKind::Signal(_));
+        let is_barrier = matches!(line.kind, StatementKind::Barrier(Participants::Block));
+        if is_barrier && !barriers.contains(&line.origin) {
             barriers.push(line.origin);
         }
     });
-    if barriers.is_empty() || barriers.len() > MOST_BARRIERS {
+    if barriers.is_empty() || barriers.len() > MOST_BARRIERS || !is_plain {
         return Vec::new();
     }
     with_prover(checked, |mut prover| {
@@ -222,21 +223,21 @@ pub(super) fn redundant_barriers(checked: &Checked) -> Vec<Origin> {
             return Vec::new();
         }
         let placed = prover.bounds();
-        let mut order = |without: Option<Origin>| {
-            (prover.without, prover.meetings) = (without, 0);
-            if without.is_some() {
-                prover.certificate.unproved.clear();
-            }
+        let mut is_ordered = |without: Vec<Origin>| {
+            prover.without = without;
+            prover.certificate.unproved.clear();
             prover.pairs(&placed);
-            (prover.certificate.races(), prover.meetings)
+            prover.certificate.races()
         };
-        let (is_proved, meetings) = order(None);
-        if is_proved {
-            barriers.retain(|barrier| order(Some(*barrier)) == (true, meetings));
-            barriers
-        } else {
-            Vec::new()
+        let mut redundant = Vec::new();
+        if is_ordered(Vec::new()) {
+            for barrier in barriers {
+                if is_ordered([&redundant[..], &[barrier]].concat()) {
+                    redundant.push(barrier);
+                }
+            }
         }
+        redundant
     })
 }
 

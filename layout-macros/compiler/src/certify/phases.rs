@@ -58,9 +58,9 @@ fn nests(sites: &Sites<'_>) -> HashMap<usize, Vec<usize>> {
 }
 
 /// Whether a statement is a barrier for the threads of a block, or of the grid.
-fn is_barrier(line: &Line, grid: bool, without: Option<Origin>) -> bool {
+fn is_barrier(line: &Line, grid: bool, without: &[Origin]) -> bool {
     match line.kind {
-        _ if without == Some(line.origin) => false,
+        _ if without.contains(&line.origin) => false,
         StatementKind::Barrier(Participants::Grid) => true,
         StatementKind::Barrier(Participants::Block | Participants::Cluster) => !grid,
         _ => false,
@@ -68,7 +68,7 @@ fn is_barrier(line: &Line, grid: bool, without: Option<Origin>) -> bool {
 }
 
 impl Last<'_, '_> {
-    fn number(&mut self, list: &[Line], grid: bool, without: Option<Origin>) -> bool {
+    fn number(&mut self, list: &[Line], grid: bool, without: &[Origin]) -> bool {
         let mut any = false;
         for line in list {
             let mut inside = is_barrier(line, grid, without);
@@ -141,8 +141,8 @@ impl Analysis for Last<'_, '_> {
     }
 }
 
-/// Analyses a program, as if it had no barrier of the origin `without`.
-pub(super) fn phases(sites: &Sites<'_>, body: &[Line], grid: bool, without: Option<Origin>) -> Phases {
+/// Analyses a program, as if it had no barrier of the origins `without`.
+pub(super) fn phases(sites: &Sites<'_>, body: &[Line], grid: bool, without: &[Origin]) -> Phases {
     let nests = nests(sites);
     let mut last =
         Last { sites, nests, barriers: HashMap::new(), tracked: HashSet::new(), by_rounds: HashSet::new() };

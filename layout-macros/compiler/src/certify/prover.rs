@@ -8,7 +8,7 @@ use super::flights::Flights;
 use super::names::{self, Common, Names};
 use super::pair::{Pair, Placed};
 use super::phases::{self, Phases, Relation};
-use super::proof::{self, Axes, Proof};
+use super::proof::{self, Axes};
 use super::search;
 use super::sites::{Site, Sites};
 use super::uniform::Uniform;
@@ -20,7 +20,7 @@ use crate::origin::Origin;
 use crate::program::{Comparison, Part, Space, StatementKind, Tables, Transport, walk};
 
 /// A copy that is open.
-const IN_STAGES: &str = "`cp.async` in flight beyond a round of its loop";
+const IN_STAGES: &str = "`cp.async` in flight at the end of a round of its loop, or of the kernel,";
 
 /// The most pairs that are looked at.
 const MOST_PAIRS: usize = 20_000;
@@ -42,10 +42,8 @@ pub(super) struct Prover<'a> {
     pub names: Names,
     pub axes: Axes,
     pub certificate: Certificate,
-    /// A barrier that is left out.
-    pub without: Option<Origin>,
-    /// How often two atomic operations may meet: the program may rely on their order although it is no race.
-    pub meetings: usize,
+    /// Barriers that are left out.
+    pub without: Vec<Origin>,
 }
 
 impl<'a> Prover<'a> {
@@ -140,7 +138,7 @@ impl<'a> Prover<'a> {
     }
 
     pub(super) fn phases(&self) -> [Phases; 2] {
-        [false, true].map(|grid| phases::phases(self.sites, self.checked.body(), grid, self.without))
+        [false, true].map(|grid| phases::phases(self.sites, self.checked.body(), grid, &self.without))
     }
 
     pub(super) fn pairs(&mut self, placed: &[Option<Placed<'a, 'a>>]) {
@@ -237,13 +235,15 @@ impl<'a> Prover<'a> {
                 return Err("an index leaves 64 bits".to_owned());
             };
             rule = match search::search(&mut self.names.atoms, &self.axes, &pair) {
-                Some(proof) => {
-                    self.meetings += usize::from(proof == Proof::Atomic);
-                    proof::rule(&proof)
-                }
+                Some(proof) => proof::rule(&proof),
                 None if grid => {
                     return Err(
                         "threads of different blocks are not shown to access different elements".to_owned()
+                    );
+                }
+                None if pair.rounds.is_some() || self.in_flight(a.site, b.site) => {
+                    return Err(
+                        "the copy may be in flight at the other access: wait for it before".to_owned()
                     );
                 }
                 None => {
@@ -288,9 +288,14 @@ impl<'a> Prover<'a> {
             // A thread's own copies of different rounds.
             pair.rounds = self.flights.holds(left, right).then(|| self.rounds(&pair, &common));
         } else {
-            pair.by_the_warp |= self.flights.holds(left, right) || self.flights.holds(right, left);
+            pair.by_the_warp |= self.in_flight(a.site, b.site);
         }
         Some(pair)
+    }
+
+    /// Whether one of two accesses is in the flight of the other one's copy.
+    fn in_flight(&self, a: &Site<'_>, b: &Site<'_>) -> bool {
+        self.flights.holds(a.statement, b.statement) || self.flights.holds(b.statement, a.statement)
     }
 
     /// The rounds of the loops around both that may differ; `None` of one whose round the elements do not depend on.

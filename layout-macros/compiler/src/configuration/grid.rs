@@ -1,7 +1,8 @@
 //! A written `grid` with fewer blocks than the body's parts.
 //!
-//! Law: an entry is refused where the blocks that follow from the body are counted by a dimension, and it is a number, or the quotient
-//! without the last part. A `require` of so small or of divided extents takes it: `require(N <= 256)`, `require(N % 256 == 0)`.
+//! Law: an entry has a warning where the blocks that follow from the body are counted by a dimension, and it is a number, or the quotient
+//! without the last part. A `require` of so small or of divided extents ends it: `require(N <= 256)`, `require(N % 256 == 0)`. It is no
+//! error: a kernel may write a part of its tensor.
 
 use super::interpreter::{Interpreter, Value};
 use super::polynomial::{Kind, Polynomial};

@@ -43,7 +43,7 @@ pub struct Explanation {
     pub accesses: Vec<Explained>,
     /// Arithmetic of floats that takes a branch, where a shorter form is less exact; each line once.
     pub arithmetic: Vec<Costly>,
-    /// Barriers without which no race is possible either, each by itself, at any size.
+    /// Barriers without which, all left out, no two accesses of this variant race either, at any size.
     pub redundant_barriers: Vec<Position>,
 }
 
@@ -227,6 +227,9 @@ fn degraded(words: &Words<'_>, access: &Access, shared: bool, writes: bool) -> V
         let reason = format!("{conditions} not proved{tested}");
         out.push(Remark { what: RemarkKind::Masked, reason, help });
     }
+    if let Some((reason, help)) = words.wide(access) {
+        out.push(Remark { what: RemarkKind::Wide, reason, help });
+    }
     out
 }
 
@@ -287,7 +290,7 @@ impl fmt::Display for Explanation {
             let at = format!("{line}:{column}");
             writeln!(
                 f,
-                "  {at:>8}  this barrier is redundant: without it no two accesses race, at any size"
+                "  {at:>8}  this barrier is redundant: without those named so no two accesses of this variant race, at any size"
             )?;
         }
         Ok(())

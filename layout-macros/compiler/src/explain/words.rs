@@ -2,10 +2,10 @@
 
 use crate::check::Checked;
 use crate::elem::Elem;
-use crate::index::{Atom, AtomId, Index, Monomial, VarId};
+use crate::index::{Atom, AtomFacts, AtomId, Index, Monomial, VarId, Width};
 use crate::ir::{BinaryOp, Special};
 use crate::program::{
-    Access, Comparison, Part, PlaceId, Reason, Space, Statement, StatementKind, Value, walk,
+    Access, Comparison, Part, PlaceId, Reason, Space, Statement, StatementKind, Value, VariableKind, walk,
 };
 use crate::prove::Facts;
 use std::collections::HashMap;
@@ -209,6 +209,41 @@ impl<'c> Words<'c> {
             }
         };
         (format!("{} {verb}", texts.join(", ")), help)
+    }
+
+    /// The first variable of 64 bits in an index of a variant whose tensors fit 32, with its range.
+    pub(super) fn wide(&self, access: &Access) -> Option<(String, String)> {
+        let tables = self.checked.tables();
+        let masks = access.mask.iter().chain(&access.loss.guards);
+        let compared = masks.flat_map(|mask| [&mask.left, &mask.right]);
+        let is_wide = |id: &AtomId| {
+            let AtomFacts { atom: Atom::Variable(variable, _), range, .. } = tables.atoms.facts(*id) else {
+                return false;
+            };
+            let wide = match tables.variable(*variable).kind {
+                VariableKind::Index(width) => matches!(width, Width::Long | Width::Natural),
+                VariableKind::Elem(elem) => elem.bytes() == 8,
+                VariableKind::Pointer(_) => false,
+            };
+            wide && !range.fits_i32()
+        };
+        // What wraps is computed in 64 bits, whatever comes of it.
+        let inside = |id: AtomId| match tables.atoms.atom(id) {
+            Atom::Wrapped { index, .. } => index.atoms().collect(),
+            _ => vec![id],
+        };
+        let found = std::iter::once(&access.index).chain(compared).flat_map(Index::atoms);
+        let id = found.flat_map(inside).find(is_wide).filter(|_| self.checked.plan().promises.narrow)?;
+        let (name, range) = (self.atom(id).0, tables.atoms.facts(id).range);
+        let far = i128::from(i64::MAX) / 2;
+        let reason = match range.low < -far || range.high > far {
+            true => format!("`{name}` is made of 64 bits, any number of them"),
+            false => format!("`{name}` is made of 64 bits, from {} to {}", range.low, range.high),
+        };
+        let help = format!(
+            "state a bound where it is made: `assume({name} < ..)` with an extent; or compute it in `u32` or `i32`"
+        );
+        Some((reason, help))
     }
 
     /// The condition on a dimension by which a comparison with it is proved: that it is a multiple of a number in the other side.

@@ -20,6 +20,8 @@ wire! {
         Masked,
         /// A copy that was to be asynchronous is not.
         Synchronous,
+        /// Its index takes 64 bits in a variant whose tensors fit 32.
+        Wide,
         /// The order of two accesses is not proved; `certified` makes it an error.
         Races,
         /// An access is not proved to be inside of its tensor; so too.
@@ -52,7 +54,8 @@ impl RemarkKind {
     pub const CERTIFIED: [RemarkKind; 2] = [RemarkKind::Races, RemarkKind::Bounds];
 
     /// What `deny` names and `explain` reports.
-    pub const ALL: [RemarkKind; 3] = [RemarkKind::Narrowed, RemarkKind::Masked, RemarkKind::Synchronous];
+    pub const ALL: [RemarkKind; 4] =
+        [RemarkKind::Narrowed, RemarkKind::Masked, RemarkKind::Synchronous, RemarkKind::Wide];
 
     /// The word in the attribute.
     pub const fn name(self) -> &'static str {
@@ -60,6 +63,7 @@ impl RemarkKind {
             RemarkKind::Narrowed => "narrowed",
             RemarkKind::Masked => "masked",
             RemarkKind::Synchronous => "synchronous",
+            RemarkKind::Wide => "wide",
             RemarkKind::Races => "races",
             RemarkKind::Bounds => "bounds",
         }
