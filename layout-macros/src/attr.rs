@@ -166,7 +166,7 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
             let near = match text {
                 "threads" | "block_size" | "block_dim" | "workgroup_size" | "local_size"
                 | "launch_bounds" | "num_threads" => Some("block"),
-                "grid_size" | "grid_dim" => Some("grid"),
+                "grid_size" | "grid_dim" | "blocks" | "num_blocks" => Some("grid"),
                 _ => nearest(text, keys),
             };
             let help = match near {

@@ -132,6 +132,7 @@ fn a_grid_with_too_few_blocks_is_a_warning() {
         ("BM = [64, 128], block = [BM], grid = [8]", by_tile, "promise it: `require(N <= 8 * BM)`"),
         ("block = [256], grid = [4], require(N <= 1024)", by_index, ""),
         ("block = [256], grid = [N / 256], require(N % 512 == 0 && N > 0)", by_index, ""),
+        ("block = [256], grid = [N / 256], require(N.is_multiple_of(512))", by_index, ""),
         ("N = 1024, block = [256], grid = [4]", by_index, ""),
         ("block = [256], grid = [N.div_ceil(256) + 1]", by_index, ""),
         ("BM = 64, block = [BM], grid = [N.div_ceil(BM)]", by_tile, ""),

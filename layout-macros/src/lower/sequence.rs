@@ -123,13 +123,19 @@ impl Lowering<'_> {
         out
     }
 
-    /// What a method of Rust's arrays and floats is short for.
+    /// What a method of Rust's arrays and numbers is short for.
     pub(super) fn short_for(&mut self, place: Place, node: &ExprMethodCall) -> Option<ExprId> {
         let arguments: Vec<&Expr> = node.args.iter().collect();
         match (node.method.to_string().as_str(), arguments.as_slice()) {
             ("len", []) => {
                 let array = self.expr(&node.receiver);
                 Some(self.add(place, ExprKind::Len(array)))
+            }
+            ("is_multiple_of", [of]) => {
+                let (number, of) = (self.expr(&node.receiver), self.expr(of));
+                let rest = self.add(place, ExprKind::Binary(BinaryOp::Rem, number, of));
+                let none = self.add(place, ExprKind::Int(0, None));
+                Some(self.add(place, ExprKind::Binary(BinaryOp::Eq, rest, none)))
             }
             ("sin_cos", []) => {
                 let angle = self.expr(&node.receiver);

@@ -258,6 +258,18 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The name without `mut` that a place is a part of.
+    fn root(&self, place: ExprId) -> Option<String> {
+        match &self.kernel.expr(place).kind {
+            ExprKind::Local(local) => {
+                let own = &self.kernel.locals[local.0 as usize];
+                (!own.mutable).then(|| own.name.clone())
+            }
+            ExprKind::Field(of, _) | ExprKind::Element(of, _) => self.root(*of),
+            _ => None,
+        }
+    }
+
     pub(super) fn assign(
         &mut self,
         place: ExprId,
@@ -294,7 +306,18 @@ impl Evaluator<'_> {
                     None => {
                         // Of a name whose own error is reported nothing more is.
                         self.expr(place)?;
-                        self.fail_help(origin, "this cannot be assigned", "bind a new name: `let next = ..;`")
+                        match self.root(place) {
+                            Some(name) => self.fail_help(
+                                origin,
+                                format!("`{name}` is not mutable, so no part of it can be assigned"),
+                                format!("declare it as `let mut {name}`"),
+                            ),
+                            None => self.fail_help(
+                                origin,
+                                "this cannot be assigned",
+                                "bind a new name: `let next = ..;`",
+                            ),
+                        }
                     }
                 }
             }
