@@ -41,7 +41,6 @@ use layout_compiler::ir::{
     Allowed, Expr, ExprId, ExprKind, Kernel, Local, LocalId, RemarkKind, Statement, StatementKind, TypeRef,
 };
 use proc_macro2::{Ident, Span};
-use quote::ToTokens;
 use std::collections::HashMap;
 use syn::ext::IdentExt;
 
@@ -207,11 +206,16 @@ impl Lowering<'_> {
         for attribute in attributes {
             match allowed_kinds(attribute) {
                 Some(kinds) => self.allowed.extend(kinds),
-                None => self.errors.push(
-                    Place::of(attribute),
-                    "an attribute inside of a kernel",
-                    if attribute.to_token_stream().to_string().contains("unroll") { "it is said of the range: `for k in unroll(0..4)`" } else { "leave it out; a compile-time choice is `if` over a parameter, and `#[allow(narrowed)]` excepts a statement from `deny`" },
-                ),
+                None => {
+                    let help = match attribute.path().is_ident("unroll") {
+                        true => "a loop is unrolled by its range: `for k in unroll(0..4)`",
+                        false => {
+                            "leave it out; a compile-time choice is `if` over a parameter, and `#[allow(narrowed)]` excepts a statement \
+                             from `deny`"
+                        }
+                    };
+                    self.errors.push(Place::of(attribute), "an attribute inside of a kernel", help);
+                }
             }
         }
     }

@@ -92,11 +92,9 @@ fn digits(atoms: &mut Atoms, axes: &Axes, pair: &Pair, splits: &[Split]) -> bool
         true => {
             let one =
                 (0..3).all(|axis| axes.threads[axis] <= 1 || state.pinned(atoms, Special::ThreadIdx, axis));
-            let rounds = pair.rounds.iter().flatten();
-            match rounds.clone().all(|round| round.is_some_and(|round| state.agree(round))) {
-                true => one && !pair.by_the_warp || distinct(atoms, pair, axes.threads, &state.all()),
-                false => false,
-            }
+            let mut rounds = pair.rounds.iter().flatten();
+            rounds.all(|round| round.is_some_and(|round| state.agree(round)))
+                && (one && !pair.by_the_warp || distinct(atoms, pair, axes.threads, &state.all()))
         }
         false => (0..3).all(|axis| !axes.blocks[axis] || state.pinned(atoms, Special::BlockIdx, axis)),
     }

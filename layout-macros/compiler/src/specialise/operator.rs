@@ -136,11 +136,11 @@ impl Evaluator<'_> {
             StaticValue::Bool(_) | StaticValue::Scalar(_, Elem::Bool) | StaticValue::Unknown => {
                 return Ok(operand);
             }
-            StaticValue::Index(_) => "compare it: `x != 0`; of bits it is `&` and `|`",
-            StaticValue::Scalar(_, elem) if elem.is_integer() => {
+            StaticValue::Float(_) => "compare it: `x != 0.0`",
+            StaticValue::Scalar(_, elem) if elem.is_float() => "compare it: `x != 0.0`",
+            StaticValue::Index(_) | StaticValue::Scalar(..) => {
                 "compare it: `x != 0`; of bits it is `&` and `|`"
             }
-            StaticValue::Scalar(..) | StaticValue::Float(_) => "compare it: `x != 0.0`",
             _ => "its operands are comparisons: `a < b`",
         };
         self.fail_help(origin, format!("`{}` of {}, which is no bool", op.symbol(), operand.kind()), help)
