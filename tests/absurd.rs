@@ -190,6 +190,13 @@ fn elements_that_are_nowhere() {
         ),
         ("y[[N + i]] = 1.0;", "an element at `N` or beyond it"),
         ("y[[N + i - 32]] = 1.0;", ""),
+        // 32-bit sizes never reach it, other ones do.
+        ("if N > 4294967295 { y[[N]] = 1.0; }", "an element at `N` or beyond it"),
+        ("if N > 4294967295 { y[[N - 1]] = 1.0; }", ""),
+        (
+            "if N < 4294967296 { y[[N - 1]] = 1.0; } else { y[[4611686018427387904]] = 1.0; }",
+            "an element at `N`",
+        ),
         ("for r in 0..k { y[[N - 1 + r]] = 1.0; }", ""),
         ("x.prefetch([0, i % 8]); y.prefetch([i]);", ""),
         ("s.prefetch([0]);", "`prefetch` of `s`, which is not in global memory"),

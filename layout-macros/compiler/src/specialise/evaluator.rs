@@ -190,6 +190,8 @@ pub(super) struct Evaluator<'k> {
     /// Loops around the calls.
     pub rounds: u32,
     pub reach: Reach,
+    /// Whether the range of a value decided a comparison of the body.
+    pub decided_by_range: bool,
     /// Whether the current code is outside the kernel's body (attribute entries): nothing may be emitted.
     pub host: bool,
     /// The number of evaluated expressions: a limit for kernels that grow without bound.

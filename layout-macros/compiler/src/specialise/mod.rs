@@ -83,12 +83,22 @@ pub struct Specialised {
 pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Result<Specialised, Errors> {
     let general = Promises { narrow: false, variant_if: None, ..promises };
     let found = variant(kernel, params, promises, Outside::Refused);
-    if found.is_ok() || promises == general {
-        return found;
+    if promises == general || matches!(&found, Ok((_, Decided::ByNumbers))) {
+        return found.map(|(kernel, _)| kernel);
     }
-    // What is outside under the promises alone is masked: a launch without them may have it inside.
+    // What never runs under the promises may run without them, and is outside there.
     variant(kernel, params, general, Outside::Refused)?;
-    variant(kernel, params, promises, Outside::Masked)
+    // What is outside under the promises alone is masked: a launch without them may have it inside.
+    let found = found.or_else(|_| variant(kernel, params, promises, Outside::Masked));
+    found.map(|(kernel, _)| kernel)
+}
+
+/// What decided the conditions that are known at compile time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Decided {
+    ByNumbers,
+    /// The ranges of some values: another variant has other ones.
+    ByRanges,
 }
 
 /// One variant of a kernel.
@@ -97,7 +107,7 @@ fn variant(
     params: &ParamSet,
     promises: Promises,
     outside: Outside,
-) -> Result<Specialised, Errors> {
+) -> Result<(Specialised, Decided), Errors> {
     if !valid(kernel) {
         let message = "the kernel does not hold together: an id is out of range of its table".into();
         let help = Some("take the kernel of a `Definition`, which the macro made".into());
@@ -136,12 +146,13 @@ fn variant(
     };
     let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
     evaluator.tensor_memory_around(&thread);
+    let by = if evaluator.decided_by_range { Decided::ByRanges } else { Decided::ByNumbers };
     let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
     let mut body = evaluator::reached(errors.propagate(out)?);
     variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);
     plan.shared_bytes = shared_bytes as u32;
     plan.second_types = second_types(&tables);
-    Ok(Specialised { head, plan, tables, facts, thread, body })
+    Ok((Specialised { head, plan, tables, facts, thread, body }, by))
 }
 
 /// The arguments that are also read as a wider type.
@@ -247,6 +258,7 @@ fn evaluator<'k>(
         calls: 0,
         rounds: 0,
         reach: outside::Reach::default(),
+        decided_by_range: false,
         host: true,
         budget: 200_000,
     }

@@ -577,7 +577,11 @@ impl Evaluator<'_> {
             _ => known(never, equal),
         };
         match known {
-            Some(value) => StaticValue::Bool(value),
+            Some(value) => {
+                let number = difference.is_some_and(|difference| difference.as_constant().is_some());
+                self.decided_by_range |= !number && !self.host;
+                StaticValue::Bool(value)
+            }
             None => {
                 let mut left = a.clone();
                 if matches!(op, B::Lt | B::Ge)
