@@ -231,6 +231,8 @@ pub fn smallest() -> Vec<Case> {
             .at(&[("BLOCKS", 2), ("THREADS", 256)], &[]),
         parts(layer_norm_case!(layer_norm_in_parts, vec![[1, 5, 1], [5, 1000, 1]]), false),
         parts(layer_norm_case!(layer_norm_in_parts, vec![[3, 5, 1], [5, 1003, 1]]), true),
+        parts(softmax_case!(softmax_in_parts, vec![[1, 5, 1], [5, 1000, 1]]), false),
+        parts(softmax_case!(softmax_in_parts, vec![[3, 5, 1], [5, 1003, 1]]), true),
     ]
 }
 

@@ -24,7 +24,7 @@ mod layouts;
 mod linear;
 mod lines;
 mod matrix;
-mod memory;
+pub mod memory;
 mod movement;
 mod orders;
 mod pipelines;

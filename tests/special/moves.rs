@@ -115,9 +115,9 @@ fn weighted(bench: &Bench<'_>) -> Result<(), Error> {
             let (on_x, on_keys) = (bench.tensor(&x, [n])?, bench.device.upload(&keys, [n])?);
             let mut out = bench.output::<f32, 1>([3 * apart])?;
             layout_kernels::memory::bincount(&bench.stream(), &on_keys, &on_x.view()?, &mut out.view_mut()?)?;
-            let wanted = (0..3 * apart).map(|key| {
-                let own = x.iter().zip(&keys).filter(|(_, own)| **own as usize == key).map(|(x, _)| x.wide());
-                let own: Vec<f64> = own.collect();
+            let mut rows = vec![Vec::new(); 3 * apart];
+            x.iter().zip(&keys).for_each(|(x, key)| rows[*key as usize].push(x.wide()));
+            let wanted = rows.iter().map(|own| {
                 let size: f64 = own.iter().filter(|x| x.is_finite()).map(|x| x.abs()).sum();
                 // Atomic additions take subnormal numbers for zeros.
                 let room = own.len() as f64 * (size * 2f64.powi(-24) + 1.2e-38);

@@ -107,8 +107,10 @@ impl SharedShadow {
     /// Whether the last write of a cell is ordered; without a trace in the shadow.
     pub(super) fn last_write_hazard(&self, cell: usize, accessor: Accessor<'_>) -> Option<Hazard> {
         let write = *self.writes.get(cell)?;
-        unready(write)
-            .or_else(|| unordered(write, accessor))
-            .or_else(|| self.unordered_access(cell, accessor, CHANGE))
+        let change = || match write.flags & ATOMIC {
+            0 => None,
+            _ => self.unordered_access(cell, accessor, CHANGE),
+        };
+        unready(write).or_else(|| unordered(write, accessor)).or_else(change)
     }
 }

@@ -290,46 +290,45 @@ impl SharedShadow {
         *read = Access { clock: read.clock.max(time), lanes: 1 };
     }
 
-    /// The accesses of a cell with their actors, without those of warps before `floor`.
-    fn accesses(&self, cell: usize, (warps, floor): (usize, u32)) -> impl Iterator<Item = (usize, Access)> {
-        let late = self.users.iter().filter_map(move |actor| {
-            let (actor, access) = (*actor, self.accesses.get(actor * self.writes.len() + cell)?);
-            let early = access.clock < floor && actor < warps;
-            (access.clock != 0 && !early).then_some((actor, access))
-        });
-        late.flat_map(move |(actor, access)| {
-            let at = actor * self.writes.len() + cell;
-            let table = if access.clock & OTHERS != 0 { self.others.get(&at) } else { None };
-            let all = std::iter::once(access).chain(table.into_iter().flatten());
-            all.map(move |access| (actor, *access))
-        })
-    }
-
-    pub(super) fn own_accesses(&self, cell: usize, warp: usize) -> impl Iterator<Item = Access> {
-        let at = warp * self.writes.len() + cell;
+    /// The accesses of a cell by a warp or an engine.
+    pub(super) fn own_accesses(&self, cell: usize, actor: usize) -> impl Iterator<Item = Access> {
+        let at = actor * self.writes.len() + cell;
         let last = self.accesses.get(at).copied().filter(|access| access.clock != 0);
         let others = last.filter(|last| last.clock & OTHERS != 0).and_then(|_| self.others.get(&at));
         last.into_iter().chain(others.into_iter().flatten().copied())
     }
 
     pub(super) fn changes(&self, cell: usize) -> impl Iterator<Item = (usize, Access)> {
-        self.accesses(cell, (0, 0)).filter(|(_, access)| access.kind() == CHANGE)
+        let all = self
+            .users
+            .iter()
+            .flat_map(move |actor| self.own_accesses(cell, *actor).map(move |access| (*actor, access)));
+        all.filter(|(_, access)| access.kind() == CHANGE)
     }
 
     /// An unordered access: atomic operations if `kinds` has [`CHANGE`], reads if it has 1.
     pub(super) fn unordered_access(&self, cell: usize, accessor: Accessor<'_>, kinds: u32) -> Option<Hazard> {
-        self.accesses(cell, (accessor.warps(), accessor.floor)).find_map(|(actor, access)| {
-            let change = access.kind() == CHANGE;
-            if kinds & (if change { CHANGE } else { 1 }) == 0 {
-                return None;
-            }
-            let left = accessor.unordered(actor, access.lanes, access.clock());
-            let first = thread(actor, left);
-            (left != 0).then(|| match change {
-                true => Hazard::Writer { thread: first, site: self.writes[cell].atomic_site },
-                false => Hazard::Reader { thread: left.is_power_of_two().then_some(first) },
-            })
-        })
+        let cells = self.writes.len();
+        // Nearly every access is before the floor, or there is none.
+        let is_late = |actor: usize| {
+            let clock = self.accesses.get(actor * cells + cell).map_or(0, |last| last.clock);
+            clock != 0 && (clock >= accessor.floor || actor >= accessor.warps())
+        };
+        let late = self.users.iter().copied().filter(|actor| is_late(*actor));
+        late.flat_map(|actor| self.own_accesses(cell, actor).map(move |access| (actor, access))).find_map(
+            |(actor, access)| {
+                let change = access.kind() == CHANGE;
+                if kinds & (if change { CHANGE } else { 1 }) == 0 {
+                    return None;
+                }
+                let left = accessor.unordered(actor, access.lanes, access.clock());
+                let first = thread(actor, left);
+                (left != 0).then(|| match change {
+                    true => Hazard::Writer { thread: first, site: self.writes[cell].atomic_site },
+                    false => Hazard::Reader { thread: left.is_power_of_two().then_some(first) },
+                })
+            },
+        )
     }
 
     pub(super) fn unordered_any(&self, cell: usize, accessor: Accessor<'_>) -> Option<Hazard> {
