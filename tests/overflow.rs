@@ -394,3 +394,66 @@ fn numbers_far_apart_are_compared_as_what_they_are() -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// The values of `x` as indices: sums with what is divided, cut or chosen of the same index; and the ways back to a sign.
+#[tiled_kernel(block = [64], grid = [1])]
+fn of_one_index(x: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<i32, RowMajor<1024>>) {
+    let t = thread_idx.x;
+    let u = x[t] as usize;
+    let h = u.wrapping_mul(0x1E3779B97F4A7C15);
+    y[[t]] = (h.wrapping_add(h >> 32) & 63) as i32;
+    y[[64 + t]] = (u.wrapping_add(u >> 7) & 63) as i32;
+    y[[128 + t]] = (u.wrapping_add(u / 3) % 7) as i32;
+    y[[192 + t]] = if u.wrapping_add(u % 10) < 100 { 1 } else { 0 };
+    y[[256 + t]] = u.wrapping_add(u % 10).min(1000) as i32;
+    y[[320 + t]] = (u & 15).wrapping_add(u).count_ones() as i32;
+    y[[384 + t]] = (h.wrapping_add(h.min(5)) >> 3) as i32;
+    y[[448 + t]] = h.wrapping_add(h % 64).wrapping_sub(h) as i32;
+    y[[512 + t]] = if (u as isize) < 0 { -1 } else { 1 };
+    y[[576 + t]] = (u as isize / 3) as i32;
+    y[[640 + t]] = (u as isize >> 5) as i32;
+    y[[704 + t]] = (u as isize).rem_euclid(7) as i32;
+    y[[768 + t]] = u as isize as f32 as i32;
+    y[[832 + t]] = if t.wrapping_sub(40) < 4 { 1 } else { 0 };
+    y[[896 + t]] = if t.wrapping_sub(1) < 64 { x[t.wrapping_sub(1)] } else { 7 };
+    let mut p: isize = 1;
+    for _ in 0..t {
+        p = p.wrapping_mul(3);
+    }
+    let d = if t > 3 { x[t] as isize } else { p.abs_diff(5) as isize };
+    y[[960 + t]] = (d % 10) as i32;
+}
+
+#[test]
+fn one_index_in_several_places_is_one_number() -> Result<(), Error> {
+    let ends = [0, 1, -1, 2, 63, 64, -64, 1000, i32::MAX, i32::MIN, i32::MIN + 1, 0x1234_5678];
+    let x: Vec<i32> = (0..64)
+        .map(|i: i32| *ends.get(i as usize).unwrap_or(&i.wrapping_mul(0x9E37_79B1u32 as i32)))
+        .collect();
+    let row = |of: &dyn Fn(usize, usize) -> i32| (0..64).map(|t| of(x[t] as usize, t)).collect::<Vec<i32>>();
+    let hash = |u: usize| u.wrapping_mul(0x1E3779B97F4A7C15);
+    let d = |t: usize| if t > 3 { x[t] as isize } else { 3isize.wrapping_pow(t as u32).abs_diff(5) as isize };
+    let wanted = [
+        row(&|u, _| (hash(u).wrapping_add(hash(u) >> 32) & 63) as i32),
+        row(&|u, _| (u.wrapping_add(u >> 7) & 63) as i32),
+        row(&|u, _| (u.wrapping_add(u / 3) % 7) as i32),
+        row(&|u, _| i32::from(u.wrapping_add(u % 10) < 100)),
+        row(&|u, _| u.wrapping_add(u % 10).min(1000) as i32),
+        row(&|u, _| (u & 15).wrapping_add(u).count_ones() as i32),
+        row(&|u, _| (hash(u).wrapping_add(hash(u).min(5)) >> 3) as i32),
+        row(&|u, _| (hash(u) % 64) as i32),
+        row(&|u, _| if (u as isize) < 0 { -1 } else { 1 }),
+        row(&|u, _| (u as isize / 3) as i32),
+        row(&|u, _| (u as isize >> 5) as i32),
+        row(&|u, _| (u as isize).rem_euclid(7) as i32),
+        row(&|u, _| u as isize as f32 as i32),
+        row(&|_, t| i32::from(t.wrapping_sub(40) < 4)),
+        row(&|_, t| if t > 0 { x[t - 1] } else { 7 }),
+        row(&|_, t| (d(t) % 10) as i32),
+    ]
+    .concat();
+    guarded(&vec![0; 1024], -9, &wanted, |device, stream, y| {
+        let x = device.upload(&x, [64])?;
+        of_one_index::launch(stream, &x, y)
+    })
+}

@@ -180,6 +180,20 @@ impl Atoms {
         Ok(sum)
     }
 
+    /// The index with atoms of its terms replaced, not those inside of other atoms.
+    fn replace_terms(index: &Index, by: &[(AtomId, Index)]) -> Result<Index, IndexOverflow> {
+        let mut sum = Index::constant(index.offset());
+        for (monomial, coefficient) in index.terms() {
+            let mut product = Index::constant(*coefficient);
+            for id in monomial {
+                let other = by.iter().find(|(known, _)| known == id);
+                product = product.mul(&other.map_or_else(|| Index::atom(*id), |(_, index)| index.clone()))?;
+            }
+            sum = sum.add(&product)?;
+        }
+        Ok(sum)
+    }
+
     fn replace_atom(&mut self, id: AtomId, by: &[(AtomId, Index)]) -> Result<Index, IndexOverflow> {
         if let Some((_, index)) = by.iter().find(|(known, _)| *known == id) {
             return Ok(index.clone());
@@ -264,7 +278,7 @@ impl Atoms {
         if known.low >= range.low && known.high <= range.high && (signed || index.as_atom().is_some()) {
             return index.clone();
         }
-        // Sums and products of remainders are those of the numbers themselves.
+        // Sums and products of remainders are those of the numbers themselves; quotients are not.
         let plain: Vec<(AtomId, Index)> = index
             .atoms()
             .filter_map(|id| match self.atom(id) {
@@ -273,7 +287,7 @@ impl Atoms {
             })
             .collect();
         let mut index = index.clone();
-        if let Ok(replaced) = self.replace(&index, &plain) {
+        if let Ok(replaced) = Self::replace_terms(&index, &plain) {
             index = replaced;
         }
         let meant = plain.iter().any(|(id, _)| self.is_meant(*id));

@@ -434,8 +434,7 @@ impl Inference<'_> {
             }
             ExprKind::Intrinsic(intrinsic, types, arguments) => {
                 let arguments = self.exprs(arguments);
-                if let (Intrinsic::Math(function), [a, b]) = (*intrinsic, &arguments[..])
-                    && function.saturates()
+                if let (true, Some(a), Some(b)) = (has_ends(*intrinsic), arguments.first(), arguments.last())
                 {
                     self.sums.push((id, [a.clone(), b.clone()]));
                 }
@@ -583,4 +582,11 @@ impl Inference<'_> {
             _ => Ty::Other,
         }
     }
+}
+
+/// Whether a word's result on indices depends on the ends of their type.
+fn has_ends(word: Intrinsic) -> bool {
+    use Intrinsic::{WrappingAdd, WrappingMul, WrappingNeg, WrappingSub};
+    matches!(word, WrappingAdd | WrappingSub | WrappingMul | WrappingNeg)
+        || matches!(word, Intrinsic::Math(function) if function.saturates())
 }

@@ -10,7 +10,7 @@ use super::tile::TileAccess;
 use crate::elem::{Constant, Elem};
 use crate::index::Index;
 use crate::intrinsic::Intrinsic;
-use crate::ir::{BinaryOp, UnaryOp};
+use crate::ir::{BinaryOp, TypeRef, UnaryOp};
 use crate::math::{Domain, Math, Type};
 use crate::meaning;
 use crate::origin::Origin;
@@ -222,6 +222,7 @@ impl Evaluator<'_> {
         &mut self,
         word: Intrinsic,
         values: Vec<StaticValue>,
+        signed: bool,
         origin: Origin,
     ) -> Outcome<StaticValue> {
         let op = match word {
@@ -241,7 +242,7 @@ impl Evaluator<'_> {
                     }
                     value => self.unary(UnaryOp::Neg, value, origin),
                 }?;
-                return Ok(self.meant_to_wrap(negated));
+                return Ok(self.meant_to_wrap(negated, signed));
             }
         };
         let mut values = values.into_iter();
@@ -253,13 +254,15 @@ impl Evaluator<'_> {
             return self.fail(origin, format!("`{}` does not apply to {}", word.name(), a.kind()));
         }
         let value = self.binary(op, a, b, origin)?;
-        Ok(self.meant_to_wrap(value))
+        Ok(self.meant_to_wrap(value, signed))
     }
 
-    /// Marks a result that may leave its type on purpose: an index by its atom, a value by a conversion to its own type.
-    fn meant_to_wrap(&mut self, value: StaticValue) -> StaticValue {
+    /// Marks a result that may leave its type on purpose: an index, of `isize` or `usize`, by its atom, a value by a conversion
+    /// to its own type.
+    fn meant_to_wrap(&mut self, value: StaticValue, signed: bool) -> StaticValue {
         match value {
             StaticValue::Index(index) => {
+                let index = self.as_index(index, if signed { TypeRef::Isize } else { TypeRef::Usize });
                 self.tables.atoms.mean(&index);
                 StaticValue::Index(index)
             }

@@ -622,10 +622,6 @@ impl Evaluator<'_> {
             {
                 self.no_usize(index.offset().into(), origin)
             }
-            // What is shown not to be negative is the same number as a `usize`.
-            (StaticValue::Index(index), None) if self.facts.prove(&self.tables.atoms, &index) => {
-                Ok(StaticValue::Index(index))
-            }
             (StaticValue::Index(index), None) => Ok(StaticValue::Index(self.as_index(index, ty))),
             (StaticValue::Index(index), Some(elem)) if elem != Elem::Bool => {
                 if let Some(value) = index.as_constant()
@@ -740,10 +736,12 @@ fn folded(op: BinaryOp, a: Constant, b: Constant) -> Option<StaticValue> {
 
 impl Evaluator<'_> {
     /// The index as the type: a negative one is 2⁶⁴ more as a `usize`.
-    fn as_index(&mut self, index: Index, ty: TypeRef) -> Index {
+    pub(super) fn as_index(&mut self, index: Index, ty: TypeRef) -> Index {
+        // What is shown not to be negative is the same number as a `usize`.
+        let is_natural = ty == TypeRef::Usize && self.facts.prove(&self.tables.atoms, &index);
         let atoms = &mut self.tables.atoms;
         match ty {
-            TypeRef::Usize if atoms.range(&index).low < 0 => atoms.natural(&index),
+            TypeRef::Usize if !is_natural && atoms.range(&index).low < 0 => atoms.natural(&index),
             TypeRef::Isize => atoms.signed(&index),
             TypeRef::Usize | TypeRef::Elem(_) | TypeRef::Parameter(_) => index,
         }

@@ -65,16 +65,14 @@ impl Evaluator<'_> {
         if let Some(needed) = intrinsic.needs().filter(|needed| *needed != Feature::AsyncCopy && !none) {
             self.needs(name, needed, origin)?;
         }
+        let signed = self.kernel.signed.binary_search(&id).is_ok();
         let call = Call { word: intrinsic, types, values, origin };
         match intrinsic.family() {
             Family::Elementwise => match intrinsic {
-                Intrinsic::Math(function) => {
-                    let signed = self.kernel.signed.binary_search(&id).is_ok();
-                    self.elementwise(function, call.values, signed, origin)
-                }
+                Intrinsic::Math(function) => self.elementwise(function, call.values, signed, origin),
                 _ => self.meaningless(name, origin),
             },
-            Family::Composed => self.composed(intrinsic, call.values, origin),
+            Family::Composed => self.composed(intrinsic, call.values, signed, origin),
             Family::Numbers => self.number_word(call),
             Family::Layouts => self.layout_word(call),
             Family::Views => self.view_word(call),
