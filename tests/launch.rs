@@ -91,6 +91,7 @@ fn indices_and_grids_that_are_too_large() -> Result<(), Error> {
         let (error, text) = refused(grid_of_the_launch::launch_with(config, &stream, from, &mut y));
         assert!(matches!(error, BindError::IndexTooLarge { .. }), "{text}");
         assert!(text.contains("the argument `from` is ") && text.contains("2^48"), "{text}");
+        assert_eq!(text.contains(" or more"), from == usize::MAX, "{text}");
     }
     // Beyond 32 bits another variant is right.
     grid_of_the_launch::launch_with(config, &stream, 1 << 40, &mut y)?;

@@ -143,6 +143,38 @@ fn integers_of_every_type_compute_as_rust_does() -> Result<(), Error> {
     arithmetic_of::<i64>()
 }
 
+/// Whole parts of unsigned values.
+#[tiled_kernel(T = [u8, u16, u32, u64], block = [256], grid = [N.div_ceil(256)])]
+fn parts<T, const N: usize>(
+    x: &LayoutTensor<T, RowMajor<N>>,
+    y: &LayoutTensor<T, RowMajor<N>>,
+    z: &mut LayoutTensor<T, RowMajor<N>>,
+) {
+    let i = block_idx.x * 256 + thread_idx.x;
+    if i < N && y[[i]] != T::ZERO {
+        z[[i]] = x[[i]].div_ceil(y[[i]]);
+    }
+}
+
+#[test]
+fn values_divide_up_as_rusts() -> Result<(), Error> {
+    macro_rules! agree {
+        ($($ty:ident)*) => {$({
+            let domain = $ty::domain();
+            let pairs: Vec<($ty, $ty)> = domain.iter().flat_map(|a| domain.iter().map(|b| (*a, *b))).collect();
+            let (device, n) = (Device::simulator(), pairs.len());
+            let x = device.upload(&pairs.iter().map(|(a, _)| *a).collect::<Vec<$ty>>(), [n])?;
+            let y = device.upload(&pairs.iter().map(|(_, b)| *b).collect::<Vec<$ty>>(), [n])?;
+            let mut z = device.zeros::<$ty, 1>([n])?;
+            parts::launch(&device.stream(), &x, &y, &mut z)?;
+            let wanted: Vec<$ty> = pairs.iter().map(|(a, b)| if *b == 0 { 0 } else { a.div_ceil(*b) }).collect();
+            assert_eq!(z.download()?, wanted);
+        })*};
+    }
+    agree!(u8 u16 u32 u64);
+    Ok(())
+}
+
 /// A value as every other type.
 #[tiled_kernel(
     T = [u8, i8, u16, i16, u32, i32, u64, i64, f32, f64],

@@ -166,10 +166,15 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
             let near = match text {
                 "threads" | "block_size" | "block_dim" | "workgroup_size" | "local_size"
                 | "launch_bounds" | "num_threads" => Some("block"),
+                // Of a kernel that has no `block` yet.
+                "blocks" if attribute.block.is_none() => Some("block"),
                 "grid_size" | "grid_dim" | "blocks" | "num_blocks" => Some("grid"),
                 _ => nearest(text, keys),
             };
             let help = match near {
+                Some(_) if text == "blocks" => {
+                    "the threads of a block are `block`, the blocks of a launch `grid`".to_owned()
+                }
                 Some(near) => format!("is `{near}` meant?"),
                 None if value.is_some() => format!(
                     "a parameter has a capital letter: `{} = ..`; the entries are {KEYS}",
@@ -481,6 +486,9 @@ mod tests {
             ("BM = 64, BM = 32", "parameter `BM` is bound twice"),
             ("block = [1], block = [2]", "`block` is given twice"),
             ("blocks = [1]", "unknown entry `blocks`"),
+            ("block = [1], blocks = [2]", "unknown entry `blocks`"),
+            // Its value is the block's, then: the grid is given once.
+            ("blocks = [32], grid = [1]", "unknown entry `blocks`"),
             ("block = []", "`block` has 0 axes"),
             ("BM = \"a\"", "a parameter's value is an integer"),
             ("BM = []", "parameter `BM` has no value"),

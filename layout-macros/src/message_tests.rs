@@ -50,6 +50,18 @@ fn the_first_mistakes_lead_on() {
         ("if n < N && 1 { c[[0, 0]] = 1.0; }", "`&&` of an index (usize), which is no bool", "`x != 0`"),
         ("if a[[0, 0]] || n < N { c[[0, 0]] = 1.0; }", "`||` of a value of type f32", "`x != 0.0`"),
         ("if !(n % 2) { c[[0, 0]] = 1.0; }", "`!` does not apply to an index", "a comparison, `x == 0`"),
+        (
+            "let i = thread_idx(); c[[0, i]] = 0.0;",
+            "there is no function `thread_idx`",
+            "fields: `thread_idx.x`",
+        ),
+        ("if n == usize::MAX { c[[0, 0]] = 0.0; }", "a number of 63 bits", "`u32::MAX as usize`"),
+        ("let (p, .., q) = (n, n, n);", "`..` in a pattern", "`pair.1`"),
+        (
+            "if a[[0, 0]].is_sign_negative() { c[[0, 0]] = 0.0; }",
+            "is_sign_negative",
+            "`x.to_bits() >> 31 == 1`",
+        ),
         ("c[[0, 0]] = square(2.0);", "there is no function `square`", "`fn square(..) { .. }`"),
         ("let k = ceil_div(n, 2);", "there is no function `ceil_div`", "`a.div_ceil(b)`"),
         (

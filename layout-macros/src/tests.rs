@@ -468,7 +468,7 @@ fn what_the_signature_may_not_say_is_refused() {
             "the floats are `f32`",
         ),
         ("threads = [1]", format!("fn k<const N: usize>({tensor}) {{}}"), "is `block` meant?"),
-        ("blocks = [1]", format!("fn k<const N: usize>({tensor}) {{}}"), "is `grid` meant?"),
+        ("blocks = [1]", format!("fn k<const N: usize>({tensor}) {{}}"), "the blocks of a launch `grid`"),
         (
             "block = [bm], bm = 1",
             format!("fn k<const N: usize>({tensor}) {{}}"),

@@ -190,14 +190,16 @@ pub fn byte_perm(_a: u32, _b: u32, _selector: u32) -> u32 {
     device_only()
 }
 
-/// The upper 32 of the 64 bits `high:low`, shifted left by `n` modulo 32. CUDA's `__funnelshift_l`.
+/// The upper 32 of the 64 bits `high:low`, shifted left by `n` modulo 32. CUDA's
+/// `__funnelshift_l(low, high, n)`: the halves change places.
 ///
 #[doc = example!("funnel_shift_left(x, 0xff00_0000, 8)", "u32", "0x1234_5678", "0x3456_78ff")]
 pub fn funnel_shift_left(_high: u32, _low: u32, _n: u32) -> u32 {
     device_only()
 }
 
-/// The lower 32 of the 64 bits `high:low`, shifted right by `n` modulo 32. CUDA's `__funnelshift_r`.
+/// The lower 32 of the 64 bits `high:low`, shifted right by `n` modulo 32. CUDA's
+/// `__funnelshift_r(low, high, n)`: the halves change places.
 ///
 #[doc = example!("funnel_shift_right(0xff, x, 8)", "u32", "0x1234_5678", "0xff12_3456")]
 pub fn funnel_shift_right(_high: u32, _low: u32, _n: u32) -> u32 {

@@ -206,13 +206,17 @@ impl fmt::Display for BindError {
             BindError::Stride { argument, mode, found, expected, layout } => write!(
                 f,
                 "tensor `{argument}` has stride {found} in mode {mode}, `{layout}` needs {expected}; \
-                 take `Pitched`, `Contiguous` or `Strided` in the kernel, or make the tensor compact"
+                 take {} in the kernel, or make the tensor compact",
+                wider(layout)
             ),
             BindError::Span { argument, needed, found } => {
                 write!(f, "tensor `{argument}` reaches {needed} elements and its storage has {found}")
             }
             BindError::Overlap { argument } => {
-                write!(f, "tensor `{argument}` is written and two of its elements share an address")
+                write!(
+                    f,
+                    "tensor `{argument}` is written and two of its elements may share an address: each stride must be beyond all that the modes of smaller strides reach"
+                )
             }
             BindError::Require { condition, values } => {
                 write!(f, "`require({condition})` does not hold: {values}")
@@ -223,6 +227,10 @@ impl fmt::Display for BindError {
             BindError::GridTwice => write!(
                 f,
                 "the kernel has a `grid` of its own, in its attribute or from its body; leave `LaunchConfig::grid` out, or write `block` and no `grid`"
+            ),
+            BindError::Grid { axis, found: i64::MAX, .. } => write!(
+                f,
+                "the grid along axis {axis} is no number for these extents: its entry divides by zero, or is beyond 63 bits"
             ),
             BindError::Grid { axis, found, most } => {
                 write!(f, "the grid has {found} blocks along axis {axis}, a GPU takes at most {most}")
@@ -239,12 +247,21 @@ impl fmt::Display for BindError {
             ),
             BindError::IndexTooLarge { argument, value } => write!(
                 f,
-                "the argument `{argument}` is {value}; an index is from -2^48 to 2^48, 281474976710656: pass larger numbers as `u64` or \
-                 `i64`"
+                "the argument `{argument}` is {value}{}; an index is from -2^48 to 2^48, 281474976710656: pass larger numbers as `u64` or \
+                 `i64`",
+                if *value == i64::MAX { " or more" } else { "" }
             ),
             BindError::TooLarge { argument } => write!(f, "tensor `{argument}` is beyond 2^48 elements"),
             BindError::Promise(broken) => write!(f, "the variant's promise does not hold: {broken:?}"),
         }
+    }
+}
+
+/// The layouts that take more strides than this one.
+fn wider(layout: &str) -> &'static str {
+    match layout {
+        "RowMajor" | "ColMajor" => "`Pitched`, `Contiguous` or `Strided`",
+        _ => "`Strided`",
     }
 }
 

@@ -294,6 +294,8 @@ impl Lowering<'_> {
             format!("it is a method: `{}`", suggest::called(&text))
         } else if matches!(self.scopes.find(&text), Found::Binding(Binding::Argument(_))) {
             format!("an element of a tensor is `{text}[[i]]`, with one coordinate for each mode")
+        } else if matches!(text.as_str(), "thread_idx" | "block_idx" | "block_dim" | "grid_dim") {
+            format!("its axes are fields: `{text}.x`")
         } else if text == "unroll" {
             "it marks the range of a `for`: `for k in unroll(0..BK)`".to_owned()
         } else if let Some(meant) = suggest::synonym(&text) {

@@ -62,6 +62,15 @@ impl Lowering<'_> {
         if let Some(value) = self.constant_of_generic(&node.path) {
             return self.inlined(&value, place);
         }
+        if node.path.segments.len() == 2
+            && node.path.segments.iter().map(|part| part.ident.to_string()).eq(["usize", "MAX"])
+        {
+            return self.refuse(
+                place,
+                "`usize::MAX`: a `usize` of the kernel language is a number of 63 bits",
+                "take the end that is meant: an extent, `u32::MAX as usize`, `i64::MAX as usize`",
+            );
+        }
         self.refuse(
             place,
             "a kernel cannot name items of the program around it",

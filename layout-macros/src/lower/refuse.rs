@@ -94,8 +94,8 @@ pub fn pattern(pattern: &Pat) -> (&'static str, &'static str) {
         Pat::Reference(_) => ("a reference pattern", "bind the name alone: views and numbers are copied"),
         Pat::Type(_) => ("a type inside a pattern", "write the type of the whole: `let x: f32 = ..`"),
         Pat::Slice(_) | Pat::Rest(_) => (
-            "`..` in the pattern of an array",
-            "name each element, `let [a, _, b] = all;`, or take those wanted: `let last = all[2];`",
+            "`..` in a pattern",
+            "name each element, `let [a, _, b] = all;`, or take those wanted: `let last = all[2];`, `pair.1`",
         ),
         _ => ("this pattern", "a `let` binds a name, `_`, or a tuple, an array or a struct of them"),
     }

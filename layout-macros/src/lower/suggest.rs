@@ -248,6 +248,18 @@ const ADVICE: &[(&[&str], &str)] = &[
     (&["trailing_ones"], "trailing ones are `(!x).trailing_zeros()`"),
     (&["unsigned_abs"], "the size of a number is `x.abs() as u32`"),
     (
+        &["is_sign_negative", "is_sign_positive"],
+        "the sign with that of zero is `x.to_bits() >> 31 == 1`; `x < 0.0` is without",
+    ),
+    (
+        &["to_degrees", "to_radians"],
+        "degrees are `x * (180.0 / PI)`, radians `x * (PI / 180.0)`, with `const PI: f32 = ..`",
+    ),
+    (
+        &["total_cmp", "partial_cmp"],
+        "numbers are compared by `<`, `==` and `>`, with a NaN none of them holds; the larger one is `a.max(b)`",
+    ),
+    (
         &["next_power_of_two"],
         "the next power of two of a `u32` above 1 is `1 << (32 - (x - 1).leading_zeros())`",
     ),

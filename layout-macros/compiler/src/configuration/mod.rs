@@ -188,7 +188,10 @@ fn blocks(body: &mut Interpreter<'_>) -> Result<Vec<Polynomial>, Missing> {
                         found: format!(
                             "`{other}` has {known} parts along `block_idx.{letter}`, and `{name}` has {count}"
                         ),
-                        help: format!("write the one that is meant in `grid`: `{known}` or `{count}`"),
+                        help: format!(
+                            "write the one that is meant in `grid`, `{known}` or `{count}`; a grid for both is the larger, \
+                             `({known}).max({count})`"
+                        ),
                     });
                 }
                 Some(_) => {}

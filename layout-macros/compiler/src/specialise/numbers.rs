@@ -5,6 +5,8 @@ use super::evaluator::{Evaluator, Outcome};
 use super::vocabulary::Call;
 use crate::index::Index;
 use crate::intrinsic::Intrinsic;
+use crate::ir::BinaryOp;
+use crate::origin::Origin;
 
 /// The way out where a divisor is zero in this parameter set.
 pub(super) const NOT_ZERO: &str = "divide by another number; where a parameter may be 0, leave 0 out of its values, or divide inside of an `if` that excludes it";
@@ -15,14 +17,8 @@ impl Evaluator<'_> {
         let name = intrinsic.name();
         match intrinsic {
             Intrinsic::DivCeil => {
-                let by = self.expect_index(values.remove(1), origin)?;
-                let index = self.expect_index(values.remove(0), origin)?;
-                if by.as_constant() == Some(0) {
-                    return self.fail_help(origin, "`div_ceil` by zero", NOT_ZERO);
-                }
-                let result = self.tables.atoms.div_ceil(&index, &by);
-                let result = self.index(origin, result)?;
-                Ok(StaticValue::Index(self.tables.atoms.wrapped(result)))
+                let by = values.remove(1);
+                self.div_ceil(values.remove(0), by, origin)
             }
             Intrinsic::SizeOf => {
                 let elem = match types {
@@ -40,5 +36,27 @@ impl Evaluator<'_> {
             }
             _ => self.meaningless(name, origin),
         }
+    }
+
+    fn div_ceil(&mut self, a: StaticValue, b: StaticValue, origin: Origin) -> Outcome<StaticValue> {
+        let unsigned = |value: &StaticValue| matches!(value, StaticValue::Scalar(_, elem) if elem.is_integer() && !elem.is_signed());
+        if !unsigned(&a) && !unsigned(&b) {
+            let (a, by) = (self.expect_index(a, origin)?, self.expect_index(b, origin)?);
+            if by.as_constant() == Some(0) {
+                return self.fail_help(origin, "`div_ceil` by zero", NOT_ZERO);
+            }
+            let result = self.tables.atoms.div_ceil(&a, &by);
+            let result = self.index(origin, result)?;
+            return Ok(StaticValue::Index(self.tables.atoms.wrapped(result)));
+        }
+        let (a, b, elem) = self.unify(a, b, "div_ceil", origin)?;
+        let a = self.hold("dividend", StaticValue::Scalar(a, elem), origin);
+        let b = self.hold("divisor", StaticValue::Scalar(b, elem), origin);
+        let rest = self.binary(BinaryOp::Rem, a.clone(), b.clone(), origin)?;
+        let whole = self.binary(BinaryOp::Div, a, b, origin)?;
+        let number = |value| StaticValue::Index(Index::constant(value));
+        let left = self.binary(BinaryOp::Ne, rest, number(0), origin)?;
+        let more = self.binary(BinaryOp::Add, whole.clone(), number(1), origin)?;
+        self.choice(left, more, whole, "div_ceil", origin)
     }
 }
