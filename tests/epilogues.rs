@@ -3,8 +3,9 @@
 
 use layout_cuda::{Arch, Device, E4m3, Element, Error, ParamSet, ParamValue, Tensor, bf16, f16};
 use layout_kernels::kernels::gemm::gemm_then;
+use layout_kernels::kernels::gemm_tcgen05::gemm_tcgen05_then;
 use layout_kernels::product::{Epilogue, Workspace, multiply_then};
-use layout_tests::support::cubin::becomes_fast_code;
+use layout_tests::support::cubin::{becomes_fast_code, becomes_fast_code_of};
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 use layout_tests::support::parallel::in_parallel;
@@ -94,18 +95,18 @@ fn sixteen_bits<T: Element + Into<f64>>(round: fn(f64) -> T, others: &[Arch]) ->
 
 #[test]
 fn epilogues_of_bf16() -> Result<(), Error> {
-    sixteen_bits(bf16::from_f64, &[Arch::SM_80])
+    sixteen_bits(bf16::from_f64, &[Arch::SM_80, Arch::SM_100F])
 }
 
 #[test]
 fn epilogues_of_f16() -> Result<(), Error> {
-    sixteen_bits(f16::from_f64, &[Arch::SM_80, Arch::SM_75])
+    sixteen_bits(f16::from_f64, &[Arch::SM_80, Arch::SM_75, Arch::SM_100F])
 }
 
 #[test]
 fn scaled_to_a_narrower_type() -> Result<(), Error> {
     for (device, [m, n, k]) in
-        devices(&[Arch::SM_89]).iter().flat_map(|device| SIZES.map(|size| (device, size)))
+        devices(&[Arch::SM_89, Arch::SM_100F]).iter().flat_map(|device| SIZES.map(|size| (device, size)))
     {
         let (a_values, a) = matrix(device, [m, k], true, 1, bf16::from_f64)?;
         let (b_values, b) = matrix(device, [k, n], true, 2, bf16::from_f64)?;
@@ -148,7 +149,7 @@ fn whole_numbers<U: Element + Into<f64>>(devices: &[Device], bits: i32) -> Resul
 
 #[test]
 fn whole_numbers_with_scales() -> Result<(), Error> {
-    whole_numbers::<bf16>(&devices(&[Arch::SM_80]), 8)?;
+    whole_numbers::<bf16>(&devices(&[Arch::SM_80, Arch::SM_100F]), 8)?;
     whole_numbers::<f16>(&[Device::simulator_of(Arch::SM_75)], 11)
 }
 
@@ -182,4 +183,9 @@ fn the_texts_become_cubins() {
         |set: &ParamSet| set.clone().with("DIRECT", ParamValue::Bool(true)).with("SLABS", ParamValue::Int(1));
     let sets: Vec<ParamSet> = listed.flat_map(|set| [direct(&set), set]).collect();
     in_parallel(&sets, |set| becomes_fast_code(&kernel, set));
+    let kernel = gemm_tcgen05_then::DEFINITION.kernel().expect("bytes of this version");
+    let listed = gemm_tcgen05_then::variants().iter().map(|variant| own(variant.parameters));
+    let sets: Vec<ParamSet> =
+        listed.flat_map(|set| [set.clone().with("DIRECT", ParamValue::Bool(true)), set]).collect();
+    in_parallel(&sets, |set| becomes_fast_code_of(&kernel, set, "sm_100f", 0));
 }

@@ -107,6 +107,23 @@ fn the_sets_that_host_functions_pick_become_cubins() {
     picked.extend(pooling::picked());
     picked.extend(transforms::picked());
     picked.extend(product::grouped_picked());
+    // Tensor memory: wide tiles and narrow ones, each of them with rows that threads store.
+    for shape in [[4096, 4096], [4096, 4095], [1024, 1024], [1024, 1023]] {
+        let b200 = product::Machine { multiprocessors: 148, arch: Arch::SM_100F };
+        let rows = |shape: [usize; 2]| product::Matrix { shape, strides: [shape[1], 1] };
+        let [m, n] = shape;
+        let product = product::Product {
+            a: rows([m, 64]),
+            b: rows([64, n]),
+            c: rows(shape),
+            operand: Elem::Bf16,
+            result: Elem::Bf16,
+            precision: product::Precision::Float32,
+        };
+        let plan = product::Plan::of(&product, b200, Some(product::Kernel::GemmTcgen05), None);
+        let sets = plan.parts.into_iter().filter_map(|part| Some((part.kernel.definition(), part.set?)));
+        picked.extend(sets);
+    }
     let mut jobs = Vec::new();
     for (definition, set) in picked {
         let kernel = definition.kernel().expect("bytes of this version");

@@ -271,7 +271,9 @@ fn every_card_multiplies() -> Result<(), Error> {
             let wanted = product((&own_a, [k, 1]), (&own_b, [n, 1]), shape);
             check(Ok(()), &c, [n, 1], true, &wanted, &format!("{shape:?} on {name}"));
         }
-        for shape in [[1, 64, 64], [33, 70, 130], [300, 260, 16]] {
+        // The last one is for tensor memory, where there is some.
+        let last = if name == "sm_100a" { [1100, 1032, 72] } else { [300, 260, 16] };
+        for shape in [[1, 64, 64], [33, 70, 130], [300, 260, 16], last] {
             on_card(&device, shape, f16::from_f32)?;
             if name != "sm_75" {
                 on_card(&device, shape, bf16::from_f32)?;
@@ -282,6 +284,47 @@ fn every_card_multiplies() -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// What a B200 multiplies in tensor memory: tiles and one more or less of each mode, odd rows, each operand by rows and by columns.
+#[test]
+fn tensor_memory_multiplies() -> Result<(), Error> {
+    fn of<T: Element, U: Element>(
+        round: fn(f32) -> T,
+        result: fn(f32) -> U,
+        shapes: &[[usize; 3]],
+        layouts: &[(bool, bool)],
+    ) -> Result<(), Error> {
+        let device = Device::simulator_of(Arch::of(10, 0));
+        let (stream, mut workspace) = (device.stream(), Workspace::default());
+        for (shape @ [m, n, k], (a_rows, b_rows)) in
+            shapes.iter().flat_map(|shape| layouts.iter().map(|layout| (*shape, *layout)))
+        {
+            let strides =
+                |by_rows: bool, [rows, columns]: [usize; 2]| if by_rows { [columns, 1] } else { [1, rows] };
+            let (a_strides, b_strides) = (strides(a_rows, [m, k]), strides(b_rows, [k, n]));
+            let a = device.upload_strided(&matrix(m * k, 1, round), [m, k], a_strides)?;
+            let b = device.upload_strided(&matrix(k * n, 2, round), [k, n], b_strides)?;
+            let mut c = device.zeros::<U, 2>([m, n])?;
+            multiply(&stream, Kernel::GemmTcgen05, &mut workspace, &a, &b, &mut c)?;
+            let (a, b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
+            let wanted = product((&a, a_strides), (&b, b_strides), shape);
+            for (at, (found, wanted)) in c.download()?.iter().zip(wanted).enumerate() {
+                let say = format!("{shape:?} of {} to {}, {at}", T::ELEM, U::ELEM);
+                assert!(
+                    found.to_bits() == result(wanted).to_bits(),
+                    "{say}: A {a_strides:?}, B {b_strides:?}"
+                );
+            }
+        }
+        Ok(())
+    }
+    let all = [(true, true), (true, false), (false, true), (false, false)];
+    let around = [[127, 127, 63], [128, 256, 64], [129, 257, 65], [130, 131, 200], [40, 0, 5], [40, 24, 0]];
+    of(bf16::from_f32, bf16::from_f32, &around, &all)?;
+    of(f16::from_f32, f16::from_f32, &around[2..4], &all[1..3])?;
+    of(bf16::from_f32, |value| value, &around[3..], &all[..1])?;
+    of(E4m3::from_f32, bf16::from_f32, &around[1..], &all[1..3])
 }
 
 /// The product of these types on a device.

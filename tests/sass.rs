@@ -1,4 +1,4 @@
-//! The code of Hopper's kernels uses Hopper's units: what the text asks for is in the SASS, and nothing is in local
+//! The code of Hopper's and Blackwell's kernels uses their units: what the text asks for is in the SASS, and nothing is in local
 //! memory.
 //!
 //! Law: each PTX instruction of a text has its counterpart in the SASS. A compiler that drops or replaces one fails these
@@ -10,6 +10,7 @@ use layout_compiler::{Arch, Elem, Variant};
 use layout_cuda::{Definition, ParamValue, nvrtc, tiled_kernel};
 use layout_kernels::kernels::attention::attention;
 use layout_kernels::kernels::gemm::gemm;
+use layout_kernels::kernels::gemm_tcgen05::gemm_tcgen05;
 use layout_tests::kernels::definitions;
 use layout_tests::support::cubin::{arch_of_first, compiled};
 use layout_tests::support::lock::{self, Subject};
@@ -155,6 +156,31 @@ fn gemm_runs_on_the_matrix_units() {
         let between = between_products(&code);
         assert!(between.count("HGMMA") >= 12, "{}: {:#?}", variant.entry, between.lines());
         assert_eq!(between.count("R2UR"), 0, "{}: {:#?}", variant.entry, between.lines());
+    }
+}
+
+/// From its first product to its last the thread that multiplies in tensor memory has products, commits and waits, and what counts
+/// stages: ten instructions for a product, which takes 128 cycles, and none that touches memory or registers of other threads.
+#[test]
+fn one_thread_feeds_tensor_memory() {
+    for variant in of_one_type(&gemm_tcgen05::DEFINITION) {
+        let Variant { entry, text, flags, .. } = *variant;
+        let fact = lock::fact(Subject { kind: "feeds", entry, arch: "sm_100f", text, flags }, || {
+            let code = sass(&compiled(text, "sm_100f", flags).expect("NVRTC takes the text").cubin, entry);
+            let products = |line: &String| line.contains("UTCHMMA") || line.contains("UTCQMMA");
+            let (first, last) =
+                (code.lines().iter().position(products), code.lines().iter().rposition(products));
+            let (first, last) = (first.expect("a product"), last.expect("a product"));
+            let own = Sass::from(code.lines()[first..=last].to_vec());
+            let count = own.lines().iter().filter(|line| products(line)).count();
+            let others = ["LD", "ST", "UTMA", "ATOM", "RED", "BAR", "SHFL"].map(|opcode| own.count(opcode));
+            let others: usize = others.iter().sum();
+            let commits = own.count("UTCBAR");
+            let few = count >= 8 && own.lines().len() <= 10 * count && commits >= count / 4 - 1;
+            let fed = if few && others == 0 { "fed" } else { "not fed" };
+            format!("{fed}, {count} products in {} instructions, {commits} commits", own.lines().len())
+        });
+        assert!(fact.starts_with("fed"), "{entry}: {fact}");
     }
 }
 

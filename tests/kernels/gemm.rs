@@ -1,4 +1,4 @@
-//! Hopper's matrix products. TMA wants addresses and pitches of 16 bytes: the tensors are pitched so, and a
+//! Hopper's and Blackwell's matrix products. TMA wants addresses and pitches of 16 bytes: the tensors are pitched so, and a
 //! skewed one begins 16 bytes later.
 
 use super::examples::product;
@@ -8,6 +8,7 @@ use layout_compiler::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
 use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
 use layout_kernels::kernels::gemm_mma::{gemm_mma, gemm_mma_then};
+use layout_kernels::kernels::gemm_tcgen05::{gemm_tcgen05, gemm_tcgen05_then};
 use layout_kernels::kernels::{few_rows, gemm_pair, gemm_split, sgemm_fed};
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. TMA writes whole 16
@@ -77,6 +78,14 @@ pub fn cases() -> Vec<Case> {
             )
         })
         .of(Elem::I8),
+        Case::new(&gemm_tcgen05::DEFINITION, SIZES.to_vec(), |run| any::<bf16>(run, bf16::from_f64))
+            .of(Elem::Bf16),
+        Case::new(&gemm_tcgen05::DEFINITION, SIZES[5..].to_vec(), |run| any::<f16>(run, f16::from_f64))
+            .of(Elem::F16),
+        Case::new(&gemm_tcgen05::DEFINITION, SIZES.to_vec(), |run| {
+            any(run, |value| E4m3::from_f32(value as f32))
+        })
+        .of(Elem::E4m3),
         Case::new(&few_rows::DEFINITION, FEW_SIZES.to_vec(), |run| few(run, bf16::from_f64)).of(Elem::Bf16),
         Case::new(&few_rows::DEFINITION, FEW_SIZES[4..].to_vec(), |run| few(run, f16::from_f64))
             .of(Elem::F16),
@@ -96,6 +105,13 @@ pub fn smallest() -> Vec<Case> {
         let case = Case::new(&gemm::DEFINITION, vec![[130, 72, 200]], |run| any::<bf16>(run, bf16::from_f64));
         case.at(&numbers, others)
     };
+    let tensor_memory = |mode: usize, direct: bool| {
+        let numbers =
+            [("A_MODE", mode), ("B_MODE", mode), ("BN", 128), ("STAGES", 2), ("BUFFERS", 1), ("SMS", 1)];
+        let size = vec![[257, 136, 200]];
+        let case = Case::new(&gemm_tcgen05::DEFINITION, size, |run| any::<bf16>(run, bf16::from_f64));
+        case.at(&numbers, &[("DIRECT", ParamValue::Bool(direct))])
+    };
     let ring = [("STAGES", 2)];
     let then = |t: Elem, u: Elem, s: Elem, v: Elem, function: &'static str, mode: usize| {
         let numbers = [("B_MODE", mode), ("STAGES", 2), ("SMS", 1)];
@@ -109,8 +125,14 @@ pub fn smallest() -> Vec<Case> {
     let beside = Case::new(&gemm_then::DEFINITION, vec![[130, 136, 200]], followed::<bf16, bf16>);
     let (types, functions) = (numbers_beside[0], others_beside.clone());
     let by_warps = Case::new(&gemm_mma_then::DEFINITION, vec![[130, 136, 200]], followed::<bf16, bf16>);
+    let of_tensor_memory =
+        Case::new(&gemm_tcgen05_then::DEFINITION, vec![[130, 136, 200]], followed::<bf16, bf16>);
+    let others_of_it: Vec<_> = others_beside.iter().copied().filter(|(name, _)| *name != "S").collect();
     vec![
         by_warps.at(&[types], &functions),
+        tensor_memory(1, false),
+        tensor_memory(0, true),
+        of_tensor_memory.at(&[("BN", 128), ("STAGES", 2), ("SMS", 1)], &others_of_it),
         gemm_of(&[("DIRECT", ParamValue::Bool(false))]),
         gemm_of(&[("DIRECT", ParamValue::Bool(true))]),
         bytes.at(&numbers, &others),
@@ -128,7 +150,7 @@ pub fn smallest() -> Vec<Case> {
     ]
 }
 
-/// By `gemm_then`, or by `gemm_mma_then`, whose sets have no `SMS`, to be held against the kernel itself: `tests/epilogues.rs` holds that against its definition.
+/// By `gemm_then`, by `gemm_tcgen05_then`, whose sets have no `SLABS`, or by `gemm_mma_then`, whose sets have no `SMS`, to be held against the kernel itself: `tests/epilogues.rs` holds that against its definition.
 fn followed<U: Element, V: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
     let [m, n, k] = run.size;
     let rounded = |count, seed| doubles(count, seed).into_iter().map(bf16::from_f64).collect::<Vec<bf16>>();
@@ -142,11 +164,16 @@ fn followed<U: Element, V: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
     let (config, stream) = (run.config(), run.stream());
     let (a, b, columns, rows, beside) = (a.view()?, b.view()?, columns.view()?, rows.view()?, beside.view()?);
     let mut to = c.view_mut()?;
-    match run.set.get("SMS") {
-        Some(_) => {
+    match ["SLABS", "SMS"].map(|name| run.set.get(name).is_some()) {
+        [true, _] => {
             gemm_then::launch_with(config, &stream, &a, &b, &columns, &rows, &beside, &mut to, 0.125)?;
         }
-        None => {
+        [false, true] => {
+            gemm_tcgen05_then::launch_with(
+                config, &stream, &a, &b, &columns, &rows, &beside, &mut to, 0.125,
+            )?;
+        }
+        [false, false] => {
             gemm_mma_then::launch_with(config, &stream, &a, &b, &columns, &rows, &beside, &mut to, 0.125)?;
         }
     }
@@ -213,14 +240,17 @@ fn by<T: Element, U: Element>(
     Ok(Outcome::exact(c.read()?, wanted.into_iter().map(result)))
 }
 
-/// By `gemm`, to a C of the set's type.
+/// By `gemm`, or by `gemm_tcgen05`, whose sets have no `SLABS`, to a C of the set's type.
 fn any<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
     fn to<T: Element, U: Element>(
         run: &Run<'_>,
         round: fn(f64) -> T,
         result: fn(f64) -> U,
     ) -> Result<Outcome, Error> {
-        by(run, round, result, matrix, |a, b, c| gemm::launch_with(run.config(), &run.stream(), a, b, c))
+        by(run, round, result, matrix, |a, b, c| match run.set.get("SLABS") {
+            Some(_) => gemm::launch_with(run.config(), &run.stream(), a, b, c),
+            None => gemm_tcgen05::launch_with(run.config(), &run.stream(), a, b, c),
+        })
     }
     match run.set.get("U") {
         Some(ParamValue::Type(Elem::F32)) => to(run, round, float32),

@@ -14,6 +14,7 @@ use layout_examples::kernels::{
 use layout_kernels::kernels::blockwise::gemm_blockwise;
 use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
 use layout_kernels::kernels::gemm_mma::{gemm_mma, gemm_mma_then};
+use layout_kernels::kernels::gemm_tcgen05::{gemm_tcgen05, gemm_tcgen05_then};
 use layout_kernels::kernels::grouped::{grouped_gemm, grouped_gemm_mma};
 use layout_kernels::kernels::*;
 use layout_kernels::product::{Epilogue, Kernel, Workspace, multiply, multiply_then_by};
@@ -169,6 +170,7 @@ fn usual(definition: &Definition) -> ParamSet {
 pub fn entries() -> Vec<Entry> {
     let mut all = ladder();
     all.extend(sixteen_bits());
+    all.extend(tensor_memory());
     all.extend(experts());
     all
 }
@@ -447,6 +449,36 @@ fn sixteen_bits() -> Vec<Entry> {
             followed::<f16>(bench, Kernel::GemmMma)?;
             narrower(bench, Kernel::GemmMma)?;
             whole(bench, Kernel::GemmMma)
+        }),
+    ]
+}
+
+/// Of Blackwell's tensor memory.
+fn tensor_memory() -> Vec<Entry> {
+    let covered =
+        [Elem::Bf16, Elem::F16, Elem::E4m3].map(|elem| Covered::of(&gemm_tcgen05::DEFINITION, elem));
+    let halves = [Elem::Bf16, Elem::F16].map(|elem| Covered::of(&gemm_tcgen05_then::DEFINITION, elem));
+    vec![
+        Entry::new(&covered, |bench| {
+            fn by<T: Float, U: Float>(bench: &Bench<'_>, units: f64) -> Result<(), Error> {
+                let own = [("BN", 128), ("STAGES", 2), ("SMS", 1)];
+                self::units::<T, U>(
+                    bench,
+                    &gemm_tcgen05::DEFINITION,
+                    &own,
+                    (true, units),
+                    |config, stream, a, b, c| gemm_tcgen05::launch_with(config, stream, a, b, c),
+                )
+            }
+            by::<bf16, bf16>(bench, UNITS)?;
+            by::<f16, f16>(bench, UNITS)?;
+            by::<E4m3, f32>(bench, BYTES)?;
+            by::<E4m3, bf16>(bench, BYTES)
+        }),
+        Entry::new(&halves, |bench| {
+            followed::<bf16>(bench, Kernel::GemmTcgen05)?;
+            followed::<f16>(bench, Kernel::GemmTcgen05)?;
+            narrower(bench, Kernel::GemmTcgen05)
         }),
     ]
 }

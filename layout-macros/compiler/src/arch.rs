@@ -141,12 +141,12 @@ impl Feature {
             | Feature::ElectOne
             | Feature::StoreMatrix => &[Arch::SM_90],
             Feature::SetMaxRegisters => {
-                const { &[Arch::SM_90A, Arch::family(100), Arch::family(110), Arch::family(120)] }
+                const { &[Arch::SM_90A, Arch::SM_100F, Arch::family(110), Arch::family(120)] }
             }
             Feature::Wgmma => &[Arch::SM_90A],
             Feature::ScaledMma => const { &[Arch::family(120)] },
             // Not sm_120's: consumer Blackwell has no tensor memory.
-            Feature::Tcgen05 => const { &[Arch::family(100), Arch::family(110)] },
+            Feature::Tcgen05 => const { &[Arch::SM_100F, Arch::family(110)] },
         }
     }
 
@@ -189,6 +189,8 @@ impl Arch {
     pub const BASELINE: Arch = Arch::SM_80;
     /// Hopper, as of an H100 or an H200.
     pub const SM_90A: Arch = Arch { number: 90, features: Features::Specific };
+    /// Blackwell of the data centre, as of a B200 or a B300, without what only one of them has.
+    pub const SM_100F: Arch = Arch::family(100);
 
     /// Its number in the attribute's expressions: `arch = if TMA { "sm_90a" } else { "sm_80" }` is an expression of such numbers.
     pub fn code(self) -> u64 {

@@ -17,22 +17,6 @@ pub use products::{gemm, gemm_swapped, gemm_then};
 
 #[tiled_kernels(functions = product_epilogues, functions = product_ring)]
 mod products {
-    /// The producer: one thread fills the stages with the operands of each tile of C of this block.
-    fn load<T: Element>(
-        a: impl Tensor<Elem = T, Access = Read>,
-        b: impl Tensor<Elem = T, Access = Read>,
-        ring: (View<T, Write>, View<T, Write>, Mbarriers, Mbarriers),
-        count: (usize, usize, usize, usize),
-    ) {
-        let ((rows, cols, tiles, blocks), mut next) = (count, pipeline_state(STAGES));
-        for tile in (block_idx.x..tiles).step_by(SMS) {
-            let (row, col) = grouped(tile, rows, cols, GROUP);
-            let of_a = |block: usize| a.tile([BM, BK], [row, block]);
-            let of_b = |block: usize| b.tile([BK, BN], [block, col]);
-            fill((of_a, of_b), ring, &mut next, blocks);
-        }
-    }
-
     /// Stores rounded sums of 8 bits to slabs of shared memory, in pairs of neighbours.
     fn store_bytes(staged: View<U, Write>, sums: View<f32, Write>) {
         let (warp, lane) = (thread_idx.x % 128 / 32, lane_id());

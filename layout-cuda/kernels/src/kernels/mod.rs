@@ -44,6 +44,8 @@ pub mod gemm;
 #[macro_use]
 pub mod gemm_mma;
 #[cfg(feature = "matmul")]
+pub mod gemm_tcgen05;
+#[cfg(feature = "matmul")]
 pub mod grouped;
 #[cfg(feature = "linear")]
 pub mod linear;
@@ -96,7 +98,7 @@ use layout_cuda::Definition;
 
 /// Those of products.
 #[cfg(feature = "matmul")]
-pub fn of_products() -> [&'static Definition; 20] {
+pub fn of_products() -> [&'static Definition; 22] {
     [
         &tensor_core::DEFINITION,
         &sgemm::DEFINITION,
@@ -115,6 +117,8 @@ pub fn of_products() -> [&'static Definition; 20] {
         &gemm::gemm_then::DEFINITION,
         &gemm_mma::gemm_mma::DEFINITION,
         &gemm_mma::gemm_mma_then::DEFINITION,
+        &gemm_tcgen05::gemm_tcgen05::DEFINITION,
+        &gemm_tcgen05::gemm_tcgen05_then::DEFINITION,
         &grouped::grouped_gemm::DEFINITION,
         &grouped::grouped_gemm_mma::DEFINITION,
         &blockwise::gemm_blockwise::DEFINITION,

@@ -1,6 +1,6 @@
-//! The ring of stages between the producer and the consumers of a product on Hopper's matrix units.
+//! The ring of stages between the producer and the consumers of a product on Hopper's and Blackwell's matrix units.
 //!
-//! Law: a stage is read after TMA has filled it, and filled again after both consumers have released it.
+//! Law: a stage is read after TMA has filled it, and filled again after every consumer has released it.
 
 use layout_cuda::tiled_kernels;
 
@@ -29,6 +29,22 @@ mod functions {
             tma_load(&mut a_stage, &a(block), full.at(stage));
             tma_load(&mut b_stage, &b(block), full.at(stage));
             next.advance();
+        }
+    }
+
+    /// The producer: one thread fills the stages with the operands of each tile of C of this block.
+    fn load<T: Element>(
+        a: impl Tensor<Elem = T, Access = Read>,
+        b: impl Tensor<Elem = T, Access = Read>,
+        ring: (View<T, Write>, View<T, Write>, Mbarriers, Mbarriers),
+        count: (usize, usize, usize, usize),
+    ) {
+        let ((rows, cols, tiles, blocks), mut next) = (count, pipeline_state(STAGES));
+        for tile in (block_idx.x..tiles).step_by(SMS) {
+            let (row, col) = grouped(tile, rows, cols, GROUP);
+            let of_a = |block: usize| a.tile([BM, BK], [row, block]);
+            let of_b = |block: usize| b.tile([BK, BN], [block, col]);
+            fill((of_a, of_b), ring, &mut next, blocks);
         }
     }
 

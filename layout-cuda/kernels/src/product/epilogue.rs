@@ -9,6 +9,7 @@ use super::workspace::{Workspace, operands};
 use super::{Kernel, agree};
 use crate::kernels::gemm::gemm_then;
 use crate::kernels::gemm_mma::gemm_mma_then;
+use crate::kernels::gemm_tcgen05::gemm_tcgen05_then;
 use crate::same;
 use layout_cuda::{
     Arch, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
@@ -91,21 +92,18 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
     b: &impl TensorArg<T, 2>,
     c: &mut impl TensorArgMut<U, 2>,
 ) -> Result<(), Error> {
-    multiply_then_by(
-        Kernel::with_epilogues(Machine::of(stream.device())),
-        stream,
-        epilogue,
-        workspace,
-        a,
-        b,
-        c,
-    )
+    // `tcgen05` of the family has no product of `i8`.
+    let kernel = match Kernel::with_epilogues(Machine::of(stream.device())) {
+        Kernel::GemmTcgen05 if T::ELEM == Elem::I8 => Kernel::GemmMma,
+        kernel => kernel,
+    };
+    multiply_then_by(kernel, stream, epilogue, workspace, a, b, c)
 }
 
 /// Parameters of `gemm_mma` that a plan sets.
 const TILES: [&str; 6] = ["BM", "BN", "WM", "WN", "STAGES", "STEPS"];
 
-/// The same by one of the two kernels that have epilogues: [`Kernel::Gemm`], or [`Kernel::GemmMma`].
+/// The same by one of the kernels that have epilogues: [`Kernel::Gemm`], [`Kernel::GemmTcgen05`], or [`Kernel::GemmMma`].
 ///
 /// # Errors
 /// As [`multiply_then`].
@@ -177,14 +175,19 @@ pub fn multiply_then_by<T: Element, U: Element, V: Element>(
     let [a, b] = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     let (a, b) = (a.part([0..m, 0..deep])?, b.part([0..deep, 0..n])?);
-    match by_warps {
-        false => gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),
-        true => gemm_mma_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),
+    match kernel {
+        Kernel::GemmMma => {
+            gemm_mma_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale)
+        }
+        Kernel::GemmTcgen05 => {
+            gemm_tcgen05_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale)
+        }
+        _ => gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),
     }
 }
 
-/// The parameters of `gemm_then`, or of `gemm_mma_then` where the kernel is [`Kernel::GemmMma`], for an epilogue by its function's name,
-/// the types of operands, of C and of the vector or the matrix that it reads, the
+/// The parameters of `gemm_then`, of `gemm_mma_then` where the kernel is [`Kernel::GemmMma`], or of `gemm_tcgen05_then` where it is
+/// [`Kernel::GemmTcgen05`], for an epilogue by its function's name, the types of operands, of C and of the vector or the matrix that it reads, the
 /// contiguous modes of A and B, and whether the threads store C, which TMA can where its rows are whole 16 bytes.
 ///
 /// ```
@@ -209,10 +212,11 @@ pub fn epilogue_set(
         .with("T", ParamValue::Type(operand))
         .with("U", ParamValue::Type(result))
         .with("V", ParamValue::Type(beside))
-        .with("S", ParamValue::Type(sums))
         .with("EPILOGUE", ParamValue::Function(name))
         .with("A_MODE", ParamValue::Int(a as i64))
         .with("B_MODE", ParamValue::Int(b as i64));
+    // The sums of `tcgen05` are float32.
+    let set = if kernel == Kernel::GemmTcgen05 { set } else { set.with("S", ParamValue::Type(sums)) };
     match kernel {
         Kernel::GemmMma => set.with("TURING", ParamValue::Bool(!machine.arch.includes(Arch::BASELINE))),
         _ => set

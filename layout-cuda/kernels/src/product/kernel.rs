@@ -86,6 +86,9 @@ kernels! {
     GemmPair = kernels::gemm_pair;
     /// Warpgroup products of float32 as TF32, both operands by rows.
     GemmSwapped = kernels::gemm::gemm_swapped;
+    /// Products of one thread, summed in Blackwell's tensor memory (sm_100, sm_103): of 16-bit floats, each operand by rows or by columns; of
+    /// 8-bit floats, A by rows and B by columns. Not run on hardware.
+    GemmTcgen05 = kernels::gemm_tcgen05::gemm_tcgen05;
     /// A few last rows, in float32.
     LastRows = kernels::last_rows;
     /// A few last columns, in float32.
@@ -122,28 +125,35 @@ impl Kernel {
         match self {
             Gemm | GemmSplit | GemmPair | GemmSwapped | SgemmFed | SgemmSlicedFed => Arch::SM_90A,
             Dgemm => Arch::SM_90,
+            GemmTcgen05 => Arch::SM_100F,
             TensorCore | FewRows | SgemmSliced => Arch::SM_80,
             GemmMma | Sgemm | LastRows | LastColumns | Own(_) => Arch::SM_75,
         }
     }
 
-    /// The kernel of [`multiply_then`](super::multiply_then) on a machine: [`Kernel::Gemm`] on Hopper, else [`Kernel::GemmMma`].
+    /// The kernel of [`multiply_then`](super::multiply_then) on a machine: [`Kernel::Gemm`] on Hopper, [`Kernel::GemmTcgen05`] on Blackwell of
+    /// the data centre, else [`Kernel::GemmMma`].
     ///
     /// ```
+    /// use layout_cuda::Arch;
     /// use layout_kernels::product::{Kernel, Machine};
     /// assert_eq!(Kernel::with_epilogues(Machine::OF_HOPPER), Kernel::Gemm);
+    /// let b200 = Machine { multiprocessors: 148, arch: Arch::of(10, 0) };
+    /// assert_eq!(Kernel::with_epilogues(b200), Kernel::GemmTcgen05);
     /// ```
     pub fn with_epilogues(machine: Machine) -> Kernel {
-        if machine.arch.includes(Kernel::Gemm.arch()) { Kernel::Gemm } else { Kernel::GemmMma }
+        let mut units = [Kernel::Gemm, Kernel::GemmTcgen05].into_iter();
+        units.find(|kernel| machine.arch.includes(kernel.arch())).unwrap_or(Kernel::GemmMma)
     }
 
-    /// Whether the device has what it asks for; the simulator has everything.
+    /// Whether the device has what it asks for. The simulator is taken for an H200.
     ///
     /// ```
-    /// use layout_cuda::Device;
+    /// use layout_cuda::{Arch, Device};
     /// use layout_kernels::product::Kernel;
-    /// let simulator = Device::simulator();
-    /// assert!(Kernel::ALL.iter().all(|kernel| kernel.runs_on(&simulator)));
+    /// let (h200, b200) = (Device::simulator(), Device::simulator_of(Arch::of(10, 0)));
+    /// assert!(Kernel::Gemm.runs_on(&h200) && !Kernel::GemmTcgen05.runs_on(&h200));
+    /// assert!(!Kernel::Gemm.runs_on(&b200) && Kernel::GemmTcgen05.runs_on(&b200));
     /// ```
     pub fn runs_on(self, device: &Device) -> bool {
         Machine::of(device).arch.includes(self.arch())

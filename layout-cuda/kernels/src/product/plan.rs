@@ -115,12 +115,15 @@ impl Plan {
     ///     precision: Precision::Float32,
     /// };
     /// let (h200, a100) = (Machine::OF_HOPPER, Machine { multiprocessors: 108, arch: Arch::SM_80 });
+    /// let b200 = Machine { multiprocessors: 148, arch: Arch::of(10, 0) };
     /// let kernels = |m, n, k, machine| -> Vec<Kernel> {
     ///     Plan::of(&product(m, n, k), machine, None, None).parts.iter().map(|part| part.kernel).collect()
     /// };
     /// assert_eq!(kernels(4096, 4096, 4096, h200), [Kernel::Gemm]);
     /// assert_eq!(kernels(1024, 512, 2048, h200), [Kernel::GemmPair]);
     /// assert_eq!(kernels(4096, 4096, 4096, a100), [Kernel::GemmMma]);
+    /// assert_eq!(kernels(4096, 4096, 4096, b200), [Kernel::GemmTcgen05]);
+    /// assert_eq!(kernels(512, 512, 4096, b200), [Kernel::GemmMma]);
     /// ```
     pub fn of(product: &Product, machine: Machine, kernel: Option<Kernel>, asked: Option<&ParamSet>) -> Plan {
         let planner = Planner { product, machine, asked };
@@ -167,6 +170,7 @@ impl Planner<'_> {
             Kernel::GemmSplit | Kernel::GemmPair => self.alone(kernel),
             Kernel::GemmMma => self.by_warps(),
             Kernel::GemmSwapped => self.swapped(),
+            Kernel::GemmTcgen05 => self.of_tensor_memory(),
             Kernel::FewRows => self.of_few_rows(),
             Kernel::Dgemm => self.of_doubles(),
             _ => Plan {
@@ -189,6 +193,9 @@ impl Planner<'_> {
         let ampere = self.is_ampere();
         match operand {
             Elem::F16 | Elem::Bf16 if ampere && self.is_of_few_rows() => return Kernel::FewRows,
+            Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 if self.is_of_tensor_memory() => {
+                return Kernel::GemmTcgen05;
+            }
             Elem::F16 | Elem::Bf16 if hopper => return Kernel::Gemm,
             Elem::F16 | Elem::Bf16 | Elem::I8 => return Kernel::GemmMma,
             Elem::E4m3 if !hopper => return Kernel::GemmMma,
@@ -289,7 +296,12 @@ impl Planner<'_> {
     fn pays(&self, kernel: Kernel) -> bool {
         let (extents, tiles) = (self.product.extents(), self.tiles(kernel));
         let whole = extents.iter().zip(tiles).all(|(extent, tile)| extent.is_multiple_of(tile));
-        !whole && extents.iter().fold(1_usize, |all, extent| all.saturating_mul(*extent)) >= LARGE
+        !whole && self.is_large()
+    }
+
+    /// Whether copies of the operands cost little beside the products.
+    fn is_large(&self) -> bool {
+        self.product.extents().iter().fold(1_usize, |all, extent| all.saturating_mul(*extent)) >= LARGE
     }
 
     /// Of whole tiles: operands and product are copied to such extents. A few last rows go to a kernel of small tiles.
@@ -456,7 +468,7 @@ impl Planner<'_> {
         let ([bytes, _], [m, n, k]) = (self.bytes(), self.product.extents());
         let vectors = |extent: usize| extent.next_multiple_of(ROW_BYTES / bytes);
         // Lines of whole vectors are worth a copy of a large product's operands and result.
-        let large = [m, n, k].iter().fold(1_usize, |all, extent| all.saturating_mul(*extent)) >= LARGE;
+        let large = self.is_large();
         let deep = if bytes == 1 || large { vectors(k) } else { k };
         let (wide, c) = if large { (self.written(n), self.writable()) } else { (n, Place::Here) };
         let place = |matrix: &Matrix, along: usize, shape: [usize; 2]| match bytes > 1
@@ -556,6 +568,38 @@ impl Planner<'_> {
         let parts = self.columns_in_waves(n).map(part).collect();
         let Product { a, b, .. } = self.product;
         Plan { parts, a: self.addressable(a, a.shape), b: self.addressable(b, b.shape), c: Place::Here }
+    }
+
+    /// Whether a product is one for tensor memory, where the device has it: TMA takes both operands where they are, or copies cost little
+    /// beside a large product; and C has tiles for a quarter of the multiprocessors, since those of `gemm_mma` for a small C are a quarter as
+    /// large.
+    fn is_of_tensor_memory(&self) -> bool {
+        let ([m, n, _], Plan { a, b, .. }) = (self.product.extents(), self.of_tensor_memory());
+        let tiles = m.div_ceil(128).saturating_mul(n.div_ceil(128));
+        self.machine.arch.includes(Kernel::GemmTcgen05.arch())
+            && 4 * tiles > self.machine.multiprocessors
+            && ([a, b] == [Place::Here; 2] || self.is_large())
+    }
+
+    /// By `tcgen05`, whose threads store a C that TMA cannot: operands of 8 bits have `k` contiguous. Tiles are half as wide where the others
+    /// are fewer than the multiprocessors.
+    fn of_tensor_memory(&self) -> Plan {
+        let ([m, n, k], [bytes, of_result]) = (self.product.extents(), self.bytes());
+        let (Product { a, b, c, .. }, units) = (self.product, ROW_BYTES / of_result);
+        let place = |matrix: &Matrix, along: usize| match bytes > 1 || matrix.along() == along {
+            true => self.addressable(matrix, matrix.shape),
+            false => transposed([matrix.shape[1 - along], k], bytes),
+        };
+        let modes = if bytes > 1 { self.modes() } else { [("A_MODE", number(1)), ("B_MODE", number(0))] };
+        let direct = !(c.strides[0].is_multiple_of(units) && n.is_multiple_of(units));
+        let multiprocessors = self.machine.multiprocessors;
+        let narrow = m.div_ceil(128).saturating_mul(n.div_ceil(256)) < multiprocessors;
+        let tiles: Changes = if narrow { &[("BN", 128), ("STAGES", 6)] } else { &[] };
+        let own = numbers(tiles).chain([("SMS", number(multiprocessors))]).filter(|_| self.asked.is_none());
+        let changes: Vec<_> =
+            modes.into_iter().chain([("DIRECT", ParamValue::Bool(direct))]).chain(own).collect();
+        let parts = vec![self.whole(Kernel::GemmTcgen05, &changes)];
+        Plan { a: place(a, 1), b: place(b, 0), c: Place::Here, parts }
     }
 
     /// The columns of C in one launch, or in two where the last are few and their tiles would only begin another wave.

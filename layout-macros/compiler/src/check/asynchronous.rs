@@ -208,10 +208,14 @@ impl Lower {
             ([m, k], [sm, sk], false) => Some((*m, *k, *sm, *sk, 1, 0)),
             ([k, n], [sk, sn], true) => Some((*n, *k, *sn, *sk, 1, 0)),
             // Slabs of which each begins where the one before ends are one.
-            ([slabs, k, n], [ss, sk, sn], true) if n.checked_mul(*sn) == Some(*ss) => {
+            ([slabs, k, n], [ss, sk, sn], true) | ([slabs, n, k], [ss, sn, sk], false)
+                if n.checked_mul(*sn) == Some(*ss) =>
+            {
                 Some((slabs * n, *k, *sn, *sk, 1, 0))
             }
-            ([slabs, k, n], [ss, sk, sn], true) => Some((*n, *k, *sn, *sk, *slabs, *ss)),
+            ([slabs, k, n], [ss, sk, sn], true) | ([slabs, n, k], [ss, sn, sk], false) => {
+                Some((*n, *k, *sn, *sk, *slabs, *ss))
+            }
             _ => None,
         };
         let Some((outer, k, outer_stride, k_stride, slabs, slab_stride)) = found else {
