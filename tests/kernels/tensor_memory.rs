@@ -4,7 +4,7 @@ use super::examples::product;
 use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, doubles, untouched};
 use layout_compiler::Elem;
-use layout_cuda::{Element, Error, bf16, f16, tiled_kernel};
+use layout_cuda::{E4m3, Element, Error, bf16, f16, tiled_kernel};
 
 /// `c = a bᵀ` in tiles of 128 by 64: a block has one column of tiles and one accumulator, which it gives back when it is read.
 #[tiled_kernel(T = [bf16, f16], STAGES = 3, arch = "sm_100f", block = [192], grid = [N.div_ceil(64)])]
@@ -109,13 +109,68 @@ fn tensor_memory_sums<const M: usize, const N: usize>(
     }
 }
 
+/// `c = a bᵀ` in tiles of 128 by 32: each thread takes its row of A from memory to tensor memory, block by block of `k`.
+#[tiled_kernel(
+    T = [bf16, f16, e4m3, f32], BK = 128 / size_of::<T>(), arch = "sm_100f", block = [128],
+    grid = [N.div_ceil(32), M.div_ceil(128)]
+)]
+fn tensor_memory_operand<T, const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<T, Pitched<M, K>>,
+    b: &LayoutTensor<T, Pitched<N, K>>,
+    c: &mut LayoutTensor<f32, RowMajor<M, N>>,
+) {
+    let mut b_smem = shared::<T>(row_major([32, BK]).swizzle_bytes(128));
+    let (mut d, left) = (tensor_memory::<f32>([128, 32]), tensor_memory::<T>([128, BK]));
+    let (full, done) = (mbarriers(1, 1), mbarriers(1, 1));
+    barrier();
+    let mut own = local::<T>(row_major([BK]));
+    let mut row = local::<f32>(row_major([32])).fill(0.0);
+    for block in 0..K.div_ceil(BK) {
+        own.copy_from(&a.tile([128, BK], [block_idx.y, block]).tile([1, BK], [thread_idx.x, 0]).squeeze(0));
+        tcgen05_store(&mut left.slice(warp_id()), &own);
+        tcgen05_wait_store();
+        tcgen05_fence_before_thread_sync();
+        barrier();
+        if thread_idx.x == 0 {
+            tcgen05_fence_after_thread_sync();
+            full.at(0).arrive_expect(b_smem.bytes());
+            tma_load(&mut b_smem, &b.tile([32, BK], [block_idx.x, block]), full.at(0));
+            full.at(0).wait(block % 2);
+            tcgen05_mma(&mut d, &left, &b_smem.transpose(), block > 0);
+            tcgen05_commit(done.at(0));
+        }
+        done.at(0).wait(block % 2);
+        tcgen05_fence_after_thread_sync();
+    }
+    if K > 0 {
+        tcgen05_load(&mut row, &d.slice(warp_id()));
+        tcgen05_wait_load();
+    }
+    c.tile([128, 32], [block_idx.y, block_idx.x]).tile([1, 32], [thread_idx.x, 0]).squeeze(0).copy_from(&row);
+}
+
 /// The cases, one for each element type.
 pub fn cases() -> Vec<Case> {
     let sizes = vec![[0, 64, 64], [64, 64, 0], [1, 1, 1], [128, 64, 64], [130, 65, 130], [300, 72, 264]];
+    let left_sizes = vec![[0, 32, 64], [128, 32, 0], [1, 1, 1], [128, 32, 64], [129, 33, 65], [200, 40, 264]];
     vec![
         Case::new(&tensor_memory_product::DEFINITION, sizes.clone(), |run| run_of(run, bf16::from_f64))
             .of(Elem::Bf16),
         Case::new(&tensor_memory_product::DEFINITION, sizes, |run| run_of(run, f16::from_f64)).of(Elem::F16),
+        Case::new(&tensor_memory_operand::DEFINITION, left_sizes.clone(), |run| operand(run, bf16::from_f64))
+            .of(Elem::Bf16),
+        Case::new(&tensor_memory_operand::DEFINITION, left_sizes[4..].to_vec(), |run| {
+            operand(run, f16::from_f64)
+        })
+        .of(Elem::F16),
+        Case::new(&tensor_memory_operand::DEFINITION, left_sizes[3..].to_vec(), |run| {
+            operand(run, |value| E4m3::from_f32(value as f32))
+        })
+        .of(Elem::E4m3),
+        Case::new(&tensor_memory_operand::DEFINITION, left_sizes[3..].to_vec(), |run| {
+            operand(run, |x| x as f32)
+        })
+        .of(Elem::F32),
         Case::new(&tensor_memory_sums::DEFINITION, vec![[64, 32, 32], [1, 1, 32], [70, 45, 32]], sums),
     ]
 }
@@ -135,6 +190,21 @@ fn run_of<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Err
     let (config, stream) = (run.config(), run.stream());
     tensor_memory_product::launch_with(config, &stream, &a.view()?, &b.view()?, &mut c.view_mut()?)?;
     Ok(Outcome::exact(c.read()?, rounded(product(&a_values, &b_values, run.size))))
+}
+
+/// Operands of few bits, with a C of f32.
+fn operand<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let (a_values, b_values) = (doubles(m * k, 7), doubles(k * n, 8));
+    let rounded = |values: &mut dyn Iterator<Item = f64>| values.map(round).collect::<Vec<T>>();
+    let a = super::gemm::matrix(run, &rounded(&mut a_values.iter().copied()), [m, k])?;
+    let by_columns = rounded(&mut (0..n * k).map(|at| b_values[at % k * n + at / k]));
+    let b = super::gemm::matrix(run, &by_columns, [n, k])?;
+    let mut c = run.output::<f32, 2>([m, n])?;
+    let (config, stream) = (run.config(), run.stream());
+    tensor_memory_operand::launch_with(config, &stream, &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    let products = product(&a_values, &b_values, run.size).into_iter().map(|sum| sum as f32);
+    Ok(Outcome::exact(c.read()?, products))
 }
 
 fn sums(run: &Run<'_>) -> Result<Outcome, Error> {

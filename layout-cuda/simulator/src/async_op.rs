@@ -73,6 +73,14 @@ pub(crate) struct WgmmaOperands {
     pub accumulate: u32,
 }
 
+/// The left operand of a `tcgen05.mma`.
+#[derive(Clone, Debug)]
+pub(crate) enum TensorLeft {
+    Shared(MatrixOperand),
+    /// An address in tensor memory, and its site.
+    Tensor(Sum, u32),
+}
+
 /// `tcgen05.mma`
 #[derive(Clone, Debug)]
 pub(crate) struct TensorProductOperands {
@@ -82,7 +90,7 @@ pub(crate) struct TensorProductOperands {
     /// The address in tensor memory.
     pub address: Sum,
     pub site: u32,
-    pub a: MatrixOperand,
+    pub a: TensorLeft,
     pub b: MatrixOperand,
     /// A mask register: the lanes that add to tensor memory.
     pub accumulate: u32,
@@ -92,6 +100,8 @@ pub(crate) struct TensorProductOperands {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorMoveOperands {
     pub stores: bool,
+    /// Of the registers.
+    pub elem: Elem,
     /// The address in tensor memory.
     pub address: Sum,
     /// The first register, and the slot that tracks its initialisation.

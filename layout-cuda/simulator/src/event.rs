@@ -131,6 +131,11 @@ pub(crate) enum TensorUse {
         form: (u32, u32, Elem),
         adds: bool,
     },
+    /// A product reads its left operand.
+    Operand {
+        engine: usize,
+        time: u32,
+    },
     Load,
     Store,
     Free,

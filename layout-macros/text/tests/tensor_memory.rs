@@ -126,6 +126,11 @@ fn small(y: &mut LayoutTensor<f32, RowMajor<256>>) {{
 const HEAD: &str = "arch = \"sm_100f\", block = [128]";
 const WITH_D: &str = "let mut d = tensor_memory::<f32>([128, 64]);";
 
+/// The same, and a left operand in tensor memory.
+const WITH_P: &str =
+    "let mut d = tensor_memory::<f32>([128, 64]); let mut p = tensor_memory::<bf16>([128, 64]);
+    let mut own = local::<bf16>(row_major([64])).fill(bf16::ONE);";
+
 #[test]
 fn what_the_tables_lack_is_refused_in_words() {
     let product = "tcgen05_mma(&mut d, &a, &a.tile([64, 64], [0, 0]).transpose(), false);";
@@ -144,6 +149,47 @@ fn what_the_tables_lack_is_refused_in_words() {
             "let d = tensor_memory::<f32>([128, 500]); let e = tensor_memory::<f32>([64, 16]);",
             "",
             "reaches 516 columns",
+        ),
+        (HEAD, "let mut p = tensor_memory::<bf16>([128, 3]);", "", "rows of 3 elements of bf16"),
+        (
+            HEAD,
+            "let d = tensor_memory::<f32>([128, 500]); let p = tensor_memory::<bf16>([128, 26]);",
+            "",
+            "reaches 513",
+        ),
+        (HEAD, WITH_P, "tcgen05_mma(&mut d, &p, &a.tile([64, 64], [0, 0]).transpose(), false);", ""),
+        (
+            HEAD,
+            WITH_P,
+            "tcgen05_mma(&mut p, &a, &a.tile([64, 64], [0, 0]).transpose(), false);",
+            "which is of bf16",
+        ),
+        (HEAD, WITH_P, "tcgen05_load(&mut row, &p.slice(warp_id()));", "`p`, which is of bf16"),
+        (HEAD, WITH_P, "tcgen05_store(&mut p.slice(warp_id()), &row);", "of 64 columns with `row`"),
+        (
+            HEAD,
+            "let mut d = tensor_memory::<f32>([64, 64]); let mut p = tensor_memory::<bf16>([64, 64]);",
+            "tcgen05_mma(&mut d, &p, &a.tile([64, 64], [0, 0]).transpose(), false);",
+            "`p` of extents [4, 16, 64]",
+        ),
+        (
+            HEAD,
+            "let mut d = tensor_memory::<f32>([128, 64]); let mut p = tensor_memory::<f16>([128, 64]);",
+            "tcgen05_mma(&mut d, &p, &a.tile([64, 64], [0, 0]).transpose(), false);",
+            "of two element types",
+        ),
+        (
+            HEAD,
+            WITH_P,
+            "let b = shared::<bf16>(row_major([64, 64]).swizzle_bytes(128)); tcgen05_mma(&mut d, &p.tile([4, 32, 8], [0, 0, 0]), \
+             &b.tile([8, 64], [0, 0]), false);",
+            "of (128, 8) by",
+        ),
+        (
+            HEAD,
+            WITH_P,
+            "let own = local::<bf16>(row_major([3])); tcgen05_store(&mut p.slice(warp_id()).tile([32, 3], [0, 1]), &own);",
+            "may begin within a column",
         ),
         (HEAD, WITH_D, "row[[0]] = d[[0, 0, 0]];", "`d`, which is in tensor memory"),
         (HEAD, WITH_D, "d.fill(0.0);", "`d`, which is in tensor memory"),
@@ -298,6 +344,35 @@ fn what_is_not_in_order_is_found_and_what_is_is_not() {
         let text = small(HEAD, WITH_D, &statements.join("\n"));
         let (found, report) = first(&text, |checked| checked);
         assert_eq!(found, wanted, "{text}\n{report}");
+    }
+}
+
+/// A left operand in tensor memory is read by the product, from its issue to its commit's arrival.
+#[test]
+fn a_left_operand_is_in_order() {
+    use FindingKind::{MissingFence, MissingWait, Overwritten, Uninitialised};
+    let (store, stored) = ("tcgen05_store(&mut p.slice(warp_id()), &own);", "tcgen05_wait_store();");
+    let (before, after) = ("tcgen05_fence_before_thread_sync();", "tcgen05_fence_after_thread_sync();");
+    let product = "tcgen05_mma(&mut d, &p, &a.tile([64, 64], [0, 0]).transpose(), false);";
+    let issue =
+        |fence: &str| format!("if thread_idx.x == 0 {{ {fence} {product} tcgen05_commit(done.at(0)); }}");
+    let end = format!(
+        "done.at(0).wait(0); {after} tcgen05_load(&mut row, &d.slice(warp_id())); tcgen05_wait_load();"
+    );
+    let barrier = "barrier();";
+    for (statements, wanted) in [
+        (vec![store, stored, before, barrier, &issue(after), &end], None),
+        (vec![before, barrier, &issue(after), &end], Some(Uninitialised)),
+        (vec![store, before, barrier, &issue(after), stored, &end], Some(MissingWait)),
+        (vec![store, stored, barrier, &issue(after), &end], Some(MissingFence)),
+        (vec![store, stored, before, barrier, &issue(""), &end], Some(MissingFence)),
+        (vec![store, stored, before, barrier, &issue(after), store, stored, &end], Some(MissingWait)),
+        (vec![store, stored, before, barrier, &issue(after), &end, store, stored], None),
+    ] {
+        let text = small(HEAD, WITH_P, &statements.join("\n"));
+        let (found, report) = first(&text, |checked| checked);
+        let same = found == wanted || wanted == Some(MissingWait) && found == Some(Overwritten);
+        assert!(same, "{wanted:?}: {text}\n{report}");
     }
 }
 

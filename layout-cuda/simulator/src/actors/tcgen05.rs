@@ -6,7 +6,9 @@
 //!
 //! Law: nothing beyond the lanes and the columns of tensor memory is read or written, and a warp reaches its quarter only.
 
-use crate::async_op::{AsyncOp, BarrierOperand, DEPTH, TensorMoveOperands, TensorProductOperands};
+use crate::async_op::{
+    AsyncOp, BarrierOperand, DEPTH, TensorLeft, TensorMoveOperands, TensorProductOperands,
+};
 use crate::bytecode::{LANES, Sum};
 use crate::event::{Event, TensorAccess, TensorSync, TensorUse};
 use crate::machine::Machine;
@@ -14,7 +16,9 @@ use crate::report::FindingKind;
 use crate::state::lanes::Direction;
 use crate::state::proxy::PendingLoad;
 use crate::state::warp::{State, Warp, each_lane};
-use layout_compiler::program::tensor_memory::{self, COLUMNS, LANE};
+use layout_compiler::elem::Elem;
+use layout_compiler::program::tensor_memory::{self, COLUMNS, LANE, packed};
+use layout_compiler::small_float;
 
 impl Machine<'_> {
     /// The allocation by a warp: its address, which is 0, goes to shared memory.
@@ -107,7 +111,16 @@ impl Machine<'_> {
         let columns = column..column + n;
         self.tensor_used(warp, TensorAccess { site: product.site, what, quarters: 0..4, columns });
         let by = (engine, time, 1 << lane);
-        let a = self.operand(warp, &product.a, product.elem, 0..m as usize, by);
+        let a = match &product.a {
+            TensorLeft::Shared(matrix) => self.operand(warp, matrix, product.elem, 0..m as usize, by),
+            TensorLeft::Tensor(address, site) => {
+                let Some(at) = self.tensor_at(warp, *address, [m, DEPTH as u32 / 4], *site) else { return };
+                let what = TensorUse::Operand { engine, time };
+                let columns = at[1]..at[1] + DEPTH as u32 / 4;
+                self.tensor_used(warp, TensorAccess { site: *site, what, quarters: 0..4, columns });
+                self.left_operand(rank, at, m as usize, product.elem)
+            }
+        };
         let b = self.operand(warp, &product.b, product.elem, 0..n as usize, by);
         let depth = DEPTH / product.elem.bytes() as usize;
         let (rows, count) = (m as usize, n as usize);
@@ -130,9 +143,24 @@ impl Machine<'_> {
         self.clocks.of(warp.number).tick();
     }
 
+    /// A left operand of so many rows from lane and column on, as `[k][row]`.
+    fn left_operand(&self, rank: usize, [lane, column]: [u32; 2], rows: usize, elem: Elem) -> Vec<f32> {
+        let each = packed(elem) as usize;
+        let mut values = vec![0f32; DEPTH / elem.bytes() as usize * rows];
+        for (at, value) in values.iter_mut().enumerate() {
+            let (k, row) = (at / rows, (at % rows) as u32);
+            let bits = self.proxy.tensor.read(rank, lane + row, column + (k / each) as u32);
+            *value = match elem {
+                Elem::F32 => f32::from_bits(bits & !0x1fff),
+                small => small_float::decode(element(bits, k % each, small), small),
+            };
+        }
+        values
+    }
+
     /// A warp's load or store.
     pub(crate) fn tensor_move(&mut self, warp: &mut Warp, moved: &TensorMoveOperands) {
-        let TensorMoveOperands { stores, register, slot, columns, site, .. } = *moved;
+        let TensorMoveOperands { stores, elem, register, slot, columns, site, .. } = *moved;
         let word = if stores { "tcgen05_store" } else { "tcgen05_load" };
         self.converged(warp, word, site);
         let Some([lane, column]) = self.tensor_at(warp, moved.address, [32, columns], site) else { return };
@@ -151,15 +179,20 @@ impl Machine<'_> {
         let what = if stores { TensorUse::Store } else { TensorUse::Load };
         let range = column..column + columns;
         self.tensor_used(warp, TensorAccess { site, what, quarters: own..own + 1, columns: range });
+        let each = packed(elem) as u32;
         for j in 0..columns {
-            let values = &mut warp.f32[(register + j) as usize];
             for thread in each_lane(warp.active) {
                 let lane = lane + thread as u32;
-                match stores {
-                    true => {
-                        self.proxy.tensor.write(rank, lane, column + j, values[thread].to_bits());
-                    }
-                    false => values[thread] = f32::from_bits(self.proxy.tensor.read(rank, lane, column + j)),
+                if stores {
+                    let part = |at: u32| {
+                        let value = warp.f32[(register + each * j + at) as usize][thread];
+                        small_float::encode(value, elem) << (at * 8 * elem.bytes())
+                    };
+                    let bits = (0..each).map(part).fold(0, |bits, part| bits | part);
+                    self.proxy.tensor.write(rank, lane, column + j, bits);
+                } else {
+                    let bits = self.proxy.tensor.read(rank, lane, column + j);
+                    warp.f32[(register + j) as usize][thread] = f32::from_bits(bits);
                 }
             }
         }
@@ -231,4 +264,10 @@ impl Machine<'_> {
             });
         }
     }
+}
+
+/// The bits of an element of a column.
+fn element(column: u32, number: usize, elem: Elem) -> u32 {
+    let bits = 8 * elem.bytes();
+    (column >> (number as u32 * bits)) & ((1 << bits) - 1)
 }

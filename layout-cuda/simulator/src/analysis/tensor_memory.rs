@@ -178,6 +178,10 @@ impl Order {
             TensorUse::Product { engine, time, form, .. } => {
                 (Some(form), Some(By::Product { engine, time, form }))
             }
+            // In order before no product.
+            TensorUse::Operand { engine, time } => {
+                (None, Some(By::Product { engine, time, form: (0, 0, Elem::F32) }))
+            }
             TensorUse::Load | TensorUse::Store => {
                 let stores = access.what == TensorUse::Store;
                 let count = &mut self.warps[number].moves[usize::from(stores)];
@@ -186,8 +190,8 @@ impl Order {
             }
             TensorUse::Free => (None, None),
         };
-        let writes = access.what != TensorUse::Load;
-        let reads = matches!(access.what, TensorUse::Load | TensorUse::Product { adds: true, .. });
+        let writes = !matches!(access.what, TensorUse::Load | TensorUse::Operand { .. });
+        let reads = !writes || matches!(access.what, TensorUse::Product { adds: true, .. });
         let mut found: Option<(Option<(Before, Missing)>, u32)> = None;
         let cells = access.quarters.clone().flat_map(|quarter| {
             access.columns.clone().map(move |column| (column, (rank as u32 * 4 + quarter) * COLUMNS + column))
@@ -223,8 +227,12 @@ impl Order {
                 if writes {
                     *cell = Cell { written: Some(before), reads: Vec::new() };
                 } else {
-                    // A wait for a later load of the warp waits for the earlier ones.
-                    cell.reads.retain(|one| !matches!(one.by, By::Move { warp, .. } if warp == number));
+                    // A wait for a later load of the warp waits for the earlier ones, one for a later product for earlier products.
+                    cell.reads.retain(|one| match (one.by, by) {
+                        (By::Move { warp: its, .. }, By::Move { warp, .. }) => its != warp,
+                        (By::Product { engine: its, .. }, By::Product { engine, .. }) => its != engine,
+                        _ => true,
+                    });
                     cell.reads.push(before);
                 }
             }
@@ -247,6 +255,9 @@ fn report(
     let name = program.names.get(place as usize).map_or("tensor memory", String::as_str);
     let what = match access.what {
         TensorUse::Product { .. } => format!("a product into column {column} of tensor memory, in `{name}`,"),
+        TensorUse::Operand { .. } => {
+            format!("a product that reads column {column} of tensor memory, in `{name}`,")
+        }
         TensorUse::Load => format!("a load of column {column} of tensor memory, of `{name}`,"),
         TensorUse::Store => format!("a store to column {column} of tensor memory, in `{name}`,"),
         TensorUse::Free => format!("the end of the kernel, which frees column {column} of tensor memory,"),
@@ -285,7 +296,7 @@ fn report(
             (FindingKind::MissingWait, format!("{what} while {other} is in flight: no `{wait}()` after it"))
         }
         Missing::Order => (
-            if access.what == TensorUse::Load {
+            if matches!(access.what, TensorUse::Load | TensorUse::Operand { .. }) {
                 FindingKind::ReadWriteRace
             } else {
                 FindingKind::Overwritten

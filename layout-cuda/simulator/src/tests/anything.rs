@@ -12,7 +12,7 @@ use layout_compiler::program::{
     Access, BarrierAt, Comparison, MatrixSource, Operation, Participants, PlaceId, SharedMatrix, Signal,
     StatementKind, StoreMatrix, TensorLoad, TensorMap, TensorStore, Value, Wgmma,
 };
-use layout_compiler::program::{Scope, Space, TensorAt, TensorMove, TensorProduct};
+use layout_compiler::program::{LeftMatrix, Scope, Space, TensorAt, TensorMove, TensorProduct};
 
 /// Numbers that look random.
 struct Numbers(u64);
@@ -127,7 +127,12 @@ fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
                 n: 16,
                 elem: Elem::F16,
                 d: TensorAt { place: p.tensor, base: p.base, address: index(n, 520) },
-                a: matrix(n),
+                a: match n.below(2) {
+                    0 => LeftMatrix::Shared(Box::new(matrix(n))),
+                    _ => {
+                        LeftMatrix::Tensor(TensorAt { place: p.tensor, base: p.base, address: index(n, 520) })
+                    }
+                },
                 b: matrix(n),
                 accumulate: Value::Constant(Constant::bool(n.below(2) == 0)),
             })))

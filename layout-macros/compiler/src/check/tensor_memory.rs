@@ -8,9 +8,10 @@ use crate::elem::{Constant, Elem};
 use crate::index::Index;
 use crate::ir::BinaryOp;
 use crate::origin::Origin;
-use crate::program::tensor_memory::LANE;
+use crate::program::tensor_memory::{LANE, packed};
 use crate::program::{
-    Comparison, Operation, Space, Statement, StatementKind, TensorAt, TensorMove, TensorProduct, Value,
+    Comparison, LeftMatrix, Operation, Space, Statement, StatementKind, TensorAt, TensorMove, TensorProduct,
+    Value,
 };
 use crate::specialise::TileAccess;
 use crate::view::View;
@@ -36,6 +37,14 @@ impl Lower {
             );
         };
         let m = 4 * rows;
+        let sums = self.tables.place(d.place).elem;
+        if sums != Elem::F32 {
+            return self.fail(
+                origin,
+                format!("`{word}` into `{name}`, which is of {sums}"),
+                "sums are of f32: `tensor_memory::<f32>([m, n])`",
+            );
+        }
         let elem = self.tables.place(b.place).elem;
         if self.tables.place(a.place).elem != elem {
             return self.fail(
@@ -58,7 +67,13 @@ impl Lower {
         if elem == Elem::F32 {
             self.tf32.extend([a.place, b.place]);
         }
-        let (a, own_m, k) = self.matrix(a, word, false, origin)?;
+        let (a, own_m, k) = match self.tables.place(a.place).space {
+            Space::Tensor { .. } => self.left(a, word, origin)?,
+            _ => {
+                let (parts, m, k) = self.matrix(a, word, false, origin)?;
+                (parts.into_iter().map(|part| LeftMatrix::Shared(Box::new(part))).collect(), m, k)
+            }
+        };
         let (b, columns, depth) = self.matrix(b, word, true, origin)?;
         if own_m != m || columns != n || k != depth || k % (32 / i64::from(elem.bytes())) != 0 {
             return self.fail(
@@ -78,6 +93,26 @@ impl Lower {
             out.push(Statement { kind, origin });
         }
         Ok(())
+    }
+
+    /// A left operand in tensor memory, in parts of 32 bytes of `k`; its rows and its `k`.
+    fn left(&mut self, a: &View, word: &str, origin: Origin) -> Result<(Vec<LeftMatrix>, i64, i64), Failed> {
+        let (at, extents) = self.tensor(a, word, origin)?;
+        let place = self.tables.place(a.place);
+        let (name, step) = (place.name.clone(), 8 * packed(place.elem));
+        let [4, 32, k] = extents[..] else {
+            return self.fail(
+                origin,
+                format!("`{word}` of a part of `{name}` of extents {extents:?}"),
+                "A in tensor memory has 128 rows: `tensor_memory::<bf16>([128, k])`, or a tile of its columns",
+            );
+        };
+        let mut parts = Vec::new();
+        for number in 0..k / step {
+            let address = self.index(origin, at.address.plus(8 * number))?;
+            parts.push(LeftMatrix::Tensor(TensorAt { address, ..at.clone() }));
+        }
+        Ok((parts, 128, k))
     }
 
     /// A move of columns, in pieces of powers of two.
@@ -106,21 +141,30 @@ impl Lower {
             .map(|mode| (mode.extent.as_constant(), &mode.stride, mode.lanes))
             .collect();
         let fits = matches!(shape[..], [(Some(count), stride, 1)] if count == n && (n == 1 || *stride == Index::constant(1)));
-        if held.space != Space::Local || held.elem != self.tables.place(tensor.place).elem || !fits {
+        let elem = self.tables.place(tensor.place).elem;
+        if elem != Elem::F32 && !stores {
+            return self.fail(
+                origin,
+                format!("`{word}` of `{name}`, which is of {elem}"),
+                "what is not f32 is a left operand, which threads store and products read",
+            );
+        }
+        let packed = packed(elem);
+        if held.space != Space::Local || held.elem != elem || n % packed != 0 || !fits {
             return self.fail(
                 origin,
                 format!("`{word}` of {n} columns with `{}`", held.name),
-                &format!("a thread holds a row of them in registers: `local::<f32>(row_major([{n}]))`"),
+                &format!("a thread holds a row of them in registers: `local::<{elem}>(row_major([{n}]))`"),
             );
         }
         self.own_quarter(&at, word, &name, origin)?;
-        let mut column = 0;
-        while column < n {
+        let (mut column, all) = (0, n / packed);
+        while column < all {
             // The largest power of two that is left.
-            let width = 1i64 << (n - column).ilog2().min(7);
+            let width = 1i64 << (all - column).ilog2().min(7);
             let next = at.address.plus(column);
             let address = self.index(origin, next)?;
-            let first = self.access(registers, &[Index::constant(column)], &[0], origin)?;
+            let first = self.access(registers, &[Index::constant(column * packed)], &[0], origin)?;
             let moved = TensorMove {
                 stores,
                 tensor: TensorAt { address, ..at.clone() },
@@ -168,9 +212,11 @@ impl Lower {
         let extents = self.extents(view, origin)?;
         let steps = |index: usize| view.modes[index].stride.as_constant();
         let last = extents.len().wrapping_sub(1);
+        let packed = packed(place.elem);
+        let lane = LANE * packed;
         let compact = view.lanes() == 1
-            && (extents.len() < 2 || steps(last) == Some(1) && steps(last - 1) == Some(LANE))
-            && (extents.len() < 3 || steps(last - 2) == Some(32 * LANE));
+            && (extents.len() < 2 || steps(last) == Some(1) && steps(last - 1) == Some(lane))
+            && (extents.len() < 3 || steps(last - 2) == Some(32 * lane));
         if !compact {
             let message =
                 format!("`{word}` of a part of `{}` whose modes are exchanged or vectors", place.name);
@@ -196,7 +242,15 @@ impl Lower {
                 }
             }
         }
-        let address = view.full_offset().and_then(|offset| offset.plus(i64::from(column)));
+        let offset = self.index(origin, view.full_offset())?;
+        let Some(offset) = offset.exact_div(packed) else {
+            return self.fail(
+                origin,
+                format!("`{word}` of a part of `{}` that may begin within a column", place.name),
+                &format!("a column has 32 bits: begin at multiples of {packed} elements"),
+            );
+        };
+        let address = offset.plus(i64::from(column));
         Ok((TensorAt { place: view.place, base, address: self.index(origin, address)? }, extents))
     }
 }

@@ -6,7 +6,8 @@ use super::names::Name;
 use super::wrap;
 use super::wrappers::{self, TCGEN05};
 use crate::ir::BinaryOp;
-use crate::program::{TensorAt, TensorMove, TensorProduct};
+use crate::program::tensor_memory::packed;
+use crate::program::{LeftMatrix, TensorAt, TensorMove, TensorProduct};
 
 impl Emitter<'_> {
     /// `tensor_memory + 64`
@@ -26,11 +27,20 @@ impl Emitter<'_> {
     /// `tcgen05_mma_f16(tensor_memory, a, b, 0x8200490, accumulate);`
     pub(super) fn tensor_product(&mut self, product: &TensorProduct) {
         let kind = TensorProduct::kind(product.elem).unwrap_or("f16");
-        self.define_tcgen05(0, &[("kind", kind)]);
-        let [a, b] = [&product.a, &product.b].map(|matrix| self.descriptor(matrix, "tcgen05_descriptor"));
+        let [suffix, ty, operand, constraint] = match &product.a {
+            LeftMatrix::Shared(_) => ["", "unsigned long long", "%1", "l"],
+            LeftMatrix::Tensor(_) => ["_tensor", "unsigned int", "[%1]", "r"],
+        };
+        let row = [("suffix", suffix), ("type", ty), ("left", operand), ("constraint", constraint)];
+        self.define_tcgen05(0, &[&[("kind", kind)], &row[..]].concat());
+        let a = match &product.a {
+            LeftMatrix::Shared(matrix) => self.descriptor(matrix, "tcgen05_descriptor"),
+            LeftMatrix::Tensor(at) => self.tensor(at),
+        };
+        let b = self.descriptor(&product.b, "tcgen05_descriptor");
         let instruction = Expression::leaf(format!("{:#x}", product.descriptor()));
         let arguments = vec![self.tensor(&product.d), a, b, instruction, self.value(&product.accumulate)];
-        let head = format!("tcgen05_mma_{kind}");
+        let head = format!("tcgen05_mma_{kind}{suffix}");
         self.wrapped(|room| wrap::call(&head, &arguments, room));
     }
 
@@ -43,17 +53,34 @@ impl Emitter<'_> {
         // The address is behind the registers where they are read too.
         let places: Vec<String> = (0..columns).map(|number| format!("%{number}")).collect();
         let (constraint, number) = if moved.stores { ("", 2) } else { ("=", 1) };
+        // Elements of fewer bits are put together, the first one lowest.
+        let elem = self.tables.place(moved.registers.place).elem;
+        let (each, bits) = (packed(elem) as u32, 8 * elem.bytes());
+        let own = |column: u32| {
+            let part = |at: u32| match at {
+                0 => format!("registers[{}]", each * column),
+                _ => format!("(unsigned int)registers[{}] << {}", each * column + at, bits * at),
+            };
+            (0..each).map(part).collect::<Vec<_>>().join(" | ")
+        };
+        let held = if each == 1 { "f" } else { "r" };
         let operands: Vec<String> =
-            (0..columns).map(|number| format!("\"{constraint}f\"(registers[{number}])")).collect();
+            (0..columns).map(|column| format!("\"{constraint}{held}\"({})", own(column))).collect();
+        let (of, ty) = match each {
+            1 => (String::new(), "float".to_owned()),
+            _ => (format!("{elem}_"), elem.to_string()),
+        };
         let begin = if moved.stores { "          " } else { "        : " };
         let row = [
             ("columns", &*columns.to_string()),
+            ("of", &*of),
+            ("type", &*ty),
             ("last", &columns.to_string()),
             ("places", &format!("        \"{}\"", lines(&places, 16, ", \"\n        \""))),
-            ("operands", &format!("{begin}{}", lines(&operands, 4, ",\n          "))),
+            ("operands", &format!("{begin}{}", lines(&operands, 4 / each as usize, ",\n          "))),
         ];
         self.define_tcgen05(number, &row);
-        let head = format!("tcgen05_{}_x{columns}", if moved.stores { "store" } else { "load" });
+        let head = format!("tcgen05_{}_{of}x{columns}", if moved.stores { "store" } else { "load" });
         let arguments = [self.address(&moved.registers), self.tensor(&moved.tensor)];
         self.wrapped(|room| wrap::call(&head, &arguments, room));
     }

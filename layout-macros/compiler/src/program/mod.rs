@@ -58,7 +58,7 @@ pub use place::*;
 pub use signal::*;
 pub use statement::*;
 pub use tensor_map::*;
-pub use tensor_memory::{TensorAt, TensorMove, TensorProduct};
+pub use tensor_memory::{LeftMatrix, TensorAt, TensorMove, TensorProduct};
 pub use uses::*;
 pub use value::*;
 pub use walk::Part;

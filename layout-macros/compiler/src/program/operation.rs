@@ -9,7 +9,7 @@
 //! | [`TensorLoad`] | global → shared | its mbarrier, by bytes |
 //! | [`TensorStore`] | shared → global | the thread's bulk group |
 //! | [`Wgmma`] | shared, registers → registers | the warpgroup's matrix group |
-//! | [`TensorProduct`] | shared → tensor | the mbarriers of the thread's commits, by an arrival |
+//! | [`TensorProduct`] | shared, tensor → tensor | the mbarriers of the thread's commits, by an arrival |
 //! | [`TensorMove`] | tensor ↔ registers | the warp's wait for loads, or for stores; of the generic proxy |
 //! | [`RemoteStore`] | registers → shared, of another block | that block's mbarrier, by bytes; needs no fence |
 //!
@@ -17,8 +17,8 @@
 
 use super::walk::{access, barrier, value};
 use super::{
-    Access, BarrierAt, LoadMatrix, MatrixSource, Mma, Part, StoreMatrix, TensorAt, TensorLoad, TensorMove,
-    TensorProduct, TensorStore, Wgmma,
+    Access, BarrierAt, LeftMatrix, LoadMatrix, MatrixSource, Mma, Part, StoreMatrix, TensorAt, TensorLoad,
+    TensorMove, TensorProduct, TensorStore, Wgmma,
 };
 
 /// The scalar level's operations on more than one element.
@@ -171,7 +171,14 @@ impl Operation {
             }
             Operation::TensorProduct(product) => {
                 value(&product.accumulate, see);
-                for matrix in [&product.a, &product.b] {
+                let left = match &product.a {
+                    LeftMatrix::Shared(matrix) => Some(&**matrix),
+                    LeftMatrix::Tensor(at) => {
+                        tensor(at, see);
+                        None
+                    }
+                };
+                for matrix in left.into_iter().chain([&product.b]) {
                     access(&matrix.first, see);
                     see(Part::Read(&matrix.first));
                 }

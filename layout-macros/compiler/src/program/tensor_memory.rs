@@ -27,6 +27,11 @@ pub fn allocated(columns: u32) -> u32 {
     columns.max(32).next_power_of_two()
 }
 
+/// Elements of a column, in its 32 bits from the lowest on.
+pub fn packed(elem: Elem) -> i64 {
+    4 / i64::from(elem.bytes()).clamp(1, 4)
+}
+
 /// A part of tensor memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorAt {
@@ -36,6 +41,15 @@ pub struct TensorAt {
     pub base: VarId,
     /// The address, from there.
     pub address: Index,
+}
+
+/// Where the left operand of a product is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LeftMatrix {
+    /// In shared memory.
+    Shared(Box<SharedMatrix>),
+    /// In tensor memory, a row in each of the 128 lanes.
+    Tensor(TensorAt),
 }
 
 /// By one thread: `d = a b`, or `+=`, over 32 bytes of `k`, in flight until an mbarrier has the arrival of the thread's
@@ -51,7 +65,7 @@ pub struct TensorProduct {
     /// The sums, of f32.
     pub d: TensorAt,
     /// The left operand.
-    pub a: SharedMatrix,
+    pub a: LeftMatrix,
     /// The right operand.
     pub b: SharedMatrix,
     /// A `bool`: whether to add to what tensor memory holds.
@@ -84,7 +98,8 @@ impl TensorProduct {
             _ => 0,
         };
         let sums = 1 << 4;
-        let majors = u32::from(!self.a.k_major) << 15 | u32::from(!self.b.k_major) << 16;
+        let left = matches!(&self.a, LeftMatrix::Shared(matrix) if !matrix.k_major);
+        let majors = u32::from(left) << 15 | u32::from(!self.b.k_major) << 16;
         sums | format << 7 | format << 10 | majors | (self.n / 8) << 17 | (self.m / 16) << 24
     }
 }
@@ -99,7 +114,7 @@ pub struct TensorMove {
     pub tensor: TensorAt,
     /// A power of two up to 128.
     pub columns: u32,
-    /// The first register; so many follow each other.
+    /// The first register; as many follow each other as the columns hold elements.
     pub registers: Access,
 }
 
@@ -183,7 +198,7 @@ mod tests {
         };
         let d = TensorAt { place: PlaceId(0), base: VarId(0), address: Index::constant(0) };
         let accumulate = Value::Constant(crate::elem::Constant::bool(true));
-        TensorProduct { m, n, elem, d, a: matrix(a), b: matrix(b), accumulate }
+        TensorProduct { m, n, elem, d, a: LeftMatrix::Shared(Box::new(matrix(a))), b: matrix(b), accumulate }
     }
 
     #[test]

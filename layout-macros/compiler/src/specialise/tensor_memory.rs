@@ -16,7 +16,7 @@ use crate::index::{Index, VarId};
 use crate::intrinsic::Intrinsic;
 use crate::ir::{BinaryOp, TypeRef};
 use crate::origin::Origin;
-use crate::program::tensor_memory::{COLUMNS, LANE, LANES};
+use crate::program::tensor_memory::{self, COLUMNS, LANE, LANES};
 use crate::program::{
     BarrierAt, Comparison, Participants, Place, PlaceId, Signal, Space, Statement, StatementKind, Value,
     VariableKind, WARP,
@@ -66,16 +66,23 @@ impl Evaluator<'_> {
             [ty] => self.elem(*ty, origin)?,
             _ => None,
         };
-        if elem != Some(Elem::F32) {
-            let message = "tensor memory holds sums, which are of f32";
+        let Some(elem @ (Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2)) = elem else {
+            let message =
+                "tensor memory holds sums, which are of f32, and left operands of f16, bf16, e4m3 and e5m2";
             return self.fail_help(origin, message, "`tensor_memory::<f32>([128, 64])`");
-        }
+        };
         let shape = <[i64; 2]>::try_from(extents).ok();
         let Some([rows, columns]) = shape.filter(|[m, n]| matches!(m, 64 | 128) && *n > 0) else {
             let message = format!("tensor memory of extents {extents:?}");
             let help = "a product has 64 or 128 rows, and columns: `tensor_memory::<f32>([128, 64])`";
             return self.fail_help(origin, message, help);
         };
+        let packed = tensor_memory::packed(elem);
+        if columns % packed != 0 {
+            let message = format!("tensor memory of rows of {columns} elements of {elem}");
+            let help = format!("a column has 32 bits: give a row a multiple of {packed} elements");
+            return self.fail_help(origin, message, &help);
+        }
         let threads: i64 = self.block.iter().map(|extent| i64::from(*extent)).product();
         if threads % WARP != 0 {
             return self.fail_help(
@@ -85,7 +92,7 @@ impl Evaluator<'_> {
             );
         }
         let (base, first) = self.tensor_columns().unwrap_or((None, 0));
-        let total = i64::from(first).saturating_add(columns);
+        let total = i64::from(first).saturating_add(columns / packed);
         if total > i64::from(COLUMNS) {
             return self.fail_help(
                 origin,
@@ -101,14 +108,16 @@ impl Evaluator<'_> {
         self.tables.places.push(Place {
             name: "tensor_memory".to_owned(),
             space: Space::Tensor { base, column: first },
-            elem: Elem::F32,
+            elem,
             len: u64::from(LANES) * columns as u64,
             align: 4,
             mutable: true,
             origin,
         });
         let numbers = |list: [i64; 3]| list.map(Index::constant).to_vec();
-        let (extents, strides) = (numbers([4, rows / 4, columns]), numbers([32 * LANE, LANE, 1]));
+        // In elements: the check divides addresses by those of a column.
+        let lane = LANE * packed;
+        let (extents, strides) = (numbers([4, rows / 4, columns]), numbers([32 * lane, lane, 1]));
         Ok(StaticValue::View(View::whole(id, extents, strides, true)))
     }
 
@@ -116,7 +125,8 @@ impl Evaluator<'_> {
     fn tensor_columns(&self) -> Option<(Option<VarId>, u32)> {
         let mut found = self.tables.places.iter().filter_map(|place| match place.space {
             Space::Tensor { base, column } => {
-                Some((Some(base), column + (place.len / u64::from(LANES)) as u32))
+                let columns = place.len / u64::from(LANES) / tensor_memory::packed(place.elem) as u64;
+                Some((Some(base), column + columns as u32))
             }
             Space::Global(_) | Space::Shared { .. } | Space::Remote { .. } | Space::Local => None,
         });
