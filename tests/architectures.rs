@@ -8,7 +8,7 @@ use layout_cuda::{Device, Error, tiled_kernel};
 use layout_tests::support::cubin::compiled;
 
 /// A line and what it needs in the attribute.
-const LINES: [(&str, &str); 25] = [
+const LINES: [(&str, &str); 26] = [
     ("y[[i]] = x[[i]] * 2.0;", ""),
     ("copy_dram_to_sram_async(&mut s, x, row_major([32])); async_copy_wait_all(); y[[i]] = s[[i]];", ""),
     ("let m = mma_atom::<f32>([16, 8, 8]); PRODUCT", "f32 [16, 8] [8, 8] [16, 8]"),
@@ -36,6 +36,12 @@ const LINES: [(&str, &str); 25] = [
         "let d = tensor_memory::<f32>([128, 32]); let mut own = local::<f32>(row_major([32])).fill(1.0); \
          tcgen05_store(&mut d.slice(0), &own); tcgen05_wait_store(); tcgen05_load(&mut own, &d.slice(0)); \
          tcgen05_wait_load(); y[[i]] = own[[3]];",
+        "",
+    ),
+    (
+        "let a = shared::<i8>(row_major([128, 128]).swizzle_bytes(128)); let mut d = tensor_memory::<i32>([128, 128]); \
+         let done = mbarriers(1, 1); barrier(); if i == 0 { tcgen05_mma(&mut d, &a, &a.transpose(), false); \
+         tcgen05_commit(done.at(0)); } done.at(0).wait(0); y[[i]] = 1.0;",
         "",
     ),
     (

@@ -149,6 +149,49 @@ fn tensor_memory_operand<T, const M: usize, const N: usize, const K: usize>(
     c.tile([128, 32], [block_idx.y, block_idx.x]).tile([1, 32], [thread_idx.x, 0]).squeeze(0).copy_from(&row);
 }
 
+/// `c = a bᵀ` of bytes in tiles of 128 by 32, exactly: A's even blocks of `k` by way of tensor memory, the odd ones from shared memory.
+#[tiled_kernel(T = [i8, u8], arch = "sm_100a", block = [128], grid = [N.div_ceil(32), M.div_ceil(128)])]
+fn tensor_memory_bytes<T, const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<T, Pitched<M, K>>,
+    b: &LayoutTensor<T, Pitched<N, K>>,
+    c: &mut LayoutTensor<i32, RowMajor<M, N>>,
+) {
+    let mut a_smem = shared::<T>(row_major([128, 128]).swizzle_bytes(128));
+    let mut b_smem = shared::<T>(row_major([32, 128]).swizzle_bytes(128));
+    let (mut d, left) = (tensor_memory::<i32>([128, 32]), tensor_memory::<T>([128, 128]));
+    let (full, done) = (mbarriers(1, 1), mbarriers(1, 1));
+    barrier();
+    let (mut own, mut row) = (local::<T>(row_major([128])), local::<i32>(row_major([32])).fill(0));
+    // The sums begin with what threads store.
+    tcgen05_store(&mut d.slice(warp_id()), &row);
+    tcgen05_wait_store();
+    for block in 0..K.div_ceil(128) {
+        own.copy_from(&a.tile([128, 128], [block_idx.y, block]).tile([1, 128], [thread_idx.x, 0]).squeeze(0));
+        tcgen05_store(&mut left.slice(warp_id()), &own);
+        tcgen05_wait_store();
+        tcgen05_fence_before_thread_sync();
+        barrier();
+        if thread_idx.x == 0 {
+            tcgen05_fence_after_thread_sync();
+            full.at(0).arrive_expect(a_smem.bytes() + b_smem.bytes());
+            tma_load(&mut a_smem, &a.tile([128, 128], [block_idx.y, block]), full.at(0));
+            tma_load(&mut b_smem, &b.tile([32, 128], [block_idx.x, block]), full.at(0));
+            full.at(0).wait(block % 2);
+            if block % 2 == 0 {
+                tcgen05_mma(&mut d, &left, &b_smem.transpose(), true);
+            } else {
+                tcgen05_mma(&mut d, &a_smem, &b_smem.transpose(), true);
+            }
+            tcgen05_commit(done.at(0));
+        }
+        done.at(0).wait(block % 2);
+        tcgen05_fence_after_thread_sync();
+    }
+    tcgen05_load(&mut row, &d.slice(warp_id()));
+    tcgen05_wait_load();
+    c.tile([128, 32], [block_idx.y, block_idx.x]).tile([1, 32], [thread_idx.x, 0]).squeeze(0).copy_from(&row);
+}
+
 /// The cases, one for each element type.
 pub fn cases() -> Vec<Case> {
     let sizes = vec![[0, 64, 64], [64, 64, 0], [1, 1, 1], [128, 64, 64], [130, 65, 130], [300, 72, 264]];
@@ -171,6 +214,14 @@ pub fn cases() -> Vec<Case> {
             operand(run, |x| x as f32)
         })
         .of(Elem::F32),
+        Case::new(&tensor_memory_bytes::DEFINITION, left_sizes[2..].to_vec(), |run| {
+            bytes(run, |x| (4.0 * x) as i8)
+        })
+        .of(Elem::I8),
+        Case::new(&tensor_memory_bytes::DEFINITION, left_sizes[2..].to_vec(), |run| {
+            bytes(run, |x| (60.0 * x).abs() as u8)
+        })
+        .of(Elem::U8),
         Case::new(&tensor_memory_sums::DEFINITION, vec![[64, 32, 32], [1, 1, 32], [70, 45, 32]], sums),
     ]
 }
@@ -190,6 +241,20 @@ fn run_of<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Err
     let (config, stream) = (run.config(), run.stream());
     tensor_memory_product::launch_with(config, &stream, &a.view()?, &b.view()?, &mut c.view_mut()?)?;
     Ok(Outcome::exact(c.read()?, rounded(product(&a_values, &b_values, run.size))))
+}
+
+fn bytes<T: Element + Into<i32>>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let of = |count: usize, salt: u64| doubles(count, salt).into_iter().map(round).collect::<Vec<T>>();
+    let (a_values, b_values) = (of(m * k, 9), of(n * k, 10));
+    let (a, b) = (super::gemm::matrix(run, &a_values, [m, k])?, super::gemm::matrix(run, &b_values, [n, k])?);
+    let mut c = run.output::<i32, 2>([m, n])?;
+    let (config, stream) = (run.config(), run.stream());
+    tensor_memory_bytes::launch_with(config, &stream, &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    let sum = |at: usize| -> i32 {
+        (0..k).map(|l| a_values[at / n * k + l].into() * b_values[at % n * k + l].into()).sum()
+    };
+    Ok(Outcome::exact(c.read()?, (0..m * n).map(sum)))
 }
 
 /// Operands of few bits, with a C of f32.

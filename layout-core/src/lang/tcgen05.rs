@@ -11,7 +11,7 @@ use super::view::{View, Write};
 /// `m` rows (64 or 128) of `n` columns of tensor memory: a view of extents `[4, m / 4, n]`, whose element `[w, i, j]` is row
 /// `m / 4 * w + i`, column `j`. The warps `w`, `w + 4`, … of the block reach the rows of `d.slice(w)` and no other. All
 /// allocations of a kernel together have at most 512 columns; they are allocated before its first statement and freed after
-/// its last one. A column has 32 bits: of sums one, which are f32; of a left operand of [`tcgen05_mma`] as many elements as fit.
+/// its last one. A column has 32 bits: of sums one, which are f32 or i32; of a left operand of [`tcgen05_mma`] as many elements as fit.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -39,7 +39,8 @@ pub fn tensor_memory<T: Element>(_extents: [impl Integer; 2]) -> View<T, Write> 
 
 /// `d = a b`, or `d += a b` where `accumulate` holds, by one thread. `d` is [`tensor_memory`], or a tile of its columns; `a`
 /// has extents `[m, k]`, `b` `[k, n]`, both in shared memory, swizzled, as for [`wgmma`](super::wgmma); or `a` is tensor memory
-/// of 128 rows that threads have stored, `tensor_memory::<bf16>([128, k])`. Operands are f16, bf16, f32 (read as tf32), e4m3 or e5m2. The product is in flight until an mbarrier has the arrival of [`tcgen05_commit`]:
+/// of 128 rows that threads have stored, `tensor_memory::<bf16>([128, k])`. Operands are f16, bf16, f32 (read as tf32), e4m3 or e5m2, with sums of f32; or i8 or
+/// u8, with sums of i32 that wrap, on sm_100a and sm_110a. The product is in flight until an mbarrier has the arrival of [`tcgen05_commit`]:
 /// neither `d` nor the operands may be touched before. Products of one thread into the same columns are in order.
 ///
 /// ```
@@ -79,8 +80,8 @@ pub fn tensor_memory<T: Element>(_extents: [impl Integer; 2]) -> View<T, Write> 
 /// assert_eq!(c.download()?, [64.0; 8192]);
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
-pub fn tcgen05_mma<T: Element>(
-    _d: impl Tensor<Elem = f32, Access = Write>,
+pub fn tcgen05_mma<T: Element, C: Element>(
+    _d: impl Tensor<Elem = C, Access = Write>,
     _a: impl Tensor<Elem = T>,
     _b: impl Tensor<Elem = T>,
     _accumulate: bool,

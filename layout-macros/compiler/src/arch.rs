@@ -105,12 +105,14 @@ pub enum Feature {
     ScaledMma,
     /// Tensor memory and `tcgen05`.
     Tcgen05,
+    /// Its products of integers.
+    Tcgen05Integers,
 }
 
 impl Feature {
     /// Every feature.
     #[cfg(test)]
-    pub const ALL: [Feature; 15] = [
+    pub const ALL: [Feature; 16] = [
         Feature::AsyncCopy,
         Feature::Mma,
         Feature::Bfloat16,
@@ -126,6 +128,7 @@ impl Feature {
         Feature::Wgmma,
         Feature::ScaledMma,
         Feature::Tcgen05,
+        Feature::Tcgen05Integers,
     ];
 
     /// The architectures that have it: these, and each that [includes](Arch::includes) one of them (PTX ISA 9.0, the target
@@ -147,6 +150,8 @@ impl Feature {
             Feature::ScaledMma => const { &[Arch::family(120)] },
             // Not sm_120's: consumer Blackwell has no tensor memory.
             Feature::Tcgen05 => const { &[Arch::SM_100F, Arch::family(110)] },
+            // Of no family: a B300 has none.
+            Feature::Tcgen05Integers => const { &[Arch::of(10, 0), Arch::of(11, 0)] },
         }
     }
 
@@ -409,6 +414,7 @@ mod tests {
                 "sm_100a sm_100f sm_103a sm_103f sm_110a sm_110f",
                 "sm_100 sm_103 sm_110 sm_90a sm_120 sm_120a sm_120f sm_121a",
             ),
+            (Feature::Tcgen05Integers, "sm_100a sm_110a", "sm_100f sm_103a sm_103f sm_110f sm_90a sm_120a"),
         ] {
             with.split(' ').for_each(|name| assert!(arch(name).has(feature), "{name} {feature:?}"));
             without.split(' ').for_each(|name| assert!(!arch(name).has(feature), "{name} {feature:?}"));

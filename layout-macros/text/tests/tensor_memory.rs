@@ -126,6 +126,7 @@ fn small(y: &mut LayoutTensor<f32, RowMajor<256>>) {{
 const HEAD: &str = "arch = \"sm_100f\", block = [128]";
 const WITH_D: &str = "let mut d = tensor_memory::<f32>([128, 64]);";
 
+const WITH_BYTES: &str = "let mut d = tensor_memory::<i32>([128, 64]); let e = shared::<i8>(row_major([128, 128]).swizzle_bytes(128));";
 /// The same, and a left operand in tensor memory.
 const WITH_P: &str =
     "let mut d = tensor_memory::<f32>([128, 64]); let mut p = tensor_memory::<bf16>([128, 64]);
@@ -135,6 +136,7 @@ const WITH_P: &str =
 fn what_the_tables_lack_is_refused_in_words() {
     let product = "tcgen05_mma(&mut d, &a, &a.tile([64, 64], [0, 0]).transpose(), false);";
     let load = "tcgen05_load(&mut row, &d.slice(warp_id()));";
+    let bytes = "tcgen05_mma(&mut d, &e, &e.tile([64, 128], [0, 0]).transpose(), false);";
     for (head, before, statements, words) in [
         (HEAD, WITH_D, product, ""),
         (HEAD, WITH_D, load, ""),
@@ -143,7 +145,17 @@ fn what_the_tables_lack_is_refused_in_words() {
         ("arch = \"sm_100\", block = [128]", WITH_D, product, "sm_100f or sm_110f"),
         ("arch = \"sm_100f\", block = [120]", WITH_D, load, "the block has 120 threads"),
         (HEAD, "let mut d = tensor_memory::<f32>([32, 64]);", "", "64 or 128 rows"),
-        (HEAD, "let mut d = tensor_memory::<i32>([128, 64]);", "", "sums, which are of f32"),
+        (HEAD, "let mut d = tensor_memory::<i16>([128, 64]);", "", "sums, which are of f32"),
+        (HEAD, "let mut d = tensor_memory::<i32>([128, 64]);", product, "of bf16 into `d`, which is of i32"),
+        (HEAD, WITH_BYTES, bytes, "sm_100a or sm_110a"),
+        ("arch = \"sm_103a\", block = [128]", WITH_BYTES, bytes, "sm_100a or sm_110a"),
+        ("arch = \"sm_100a\", block = [128]", WITH_BYTES, bytes, ""),
+        (
+            "arch = \"sm_100a\", block = [128]",
+            "let mut d = tensor_memory::<i32>([64, 24]); let e = shared::<i8>(row_major([64, 128]).swizzle_bytes(128));",
+            "tcgen05_mma(&mut d, &e, &e.tile([24, 128], [0, 0]).transpose(), false);",
+            "into 64 rows of 24 columns",
+        ),
         (
             HEAD,
             "let d = tensor_memory::<f32>([128, 500]); let e = tensor_memory::<f32>([64, 16]);",

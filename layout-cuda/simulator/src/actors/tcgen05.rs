@@ -124,12 +124,13 @@ impl Machine<'_> {
         let b = self.operand(warp, &product.b, product.elem, 0..n as usize, by);
         let depth = DEPTH / product.elem.bytes() as usize;
         let (rows, count) = (m as usize, n as usize);
-        let mut sums = vec![0f32; count];
+        let (mut sums, mut wholes, integers) = (vec![0f32; count], vec![0; count], product.elem.is_integer());
         for row in 0..rows {
             let lane = tensor_memory::lane(m, row as u32);
             for (j, sum) in sums.iter_mut().enumerate() {
                 let before = self.proxy.tensor.read(rank, lane, column + j as u32);
-                *sum = if adds { f32::from_bits(before) } else { 0.0 };
+                *sum = if adds && !integers { f32::from_bits(before) } else { 0.0 };
+                wholes[j] = if adds { before } else { 0 };
             }
             for k in 0..depth {
                 let a = a[k * rows + row];
@@ -137,7 +138,9 @@ impl Machine<'_> {
                 sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
             }
             for (j, sum) in sums.iter().enumerate() {
-                self.proxy.tensor.write(rank, lane, column + j as u32, sum.to_bits());
+                // 32 products of bytes are exact in f32.
+                let bits = if integers { wholes[j].wrapping_add(*sum as i32 as u32) } else { sum.to_bits() };
+                self.proxy.tensor.write(rank, lane, column + j as u32, bits);
             }
         }
         self.clocks.of(warp.number).tick();
@@ -152,6 +155,8 @@ impl Machine<'_> {
             let bits = self.proxy.tensor.read(rank, lane + row, column + (k / each) as u32);
             *value = match elem {
                 Elem::F32 => f32::from_bits(bits & !0x1fff),
+                Elem::I8 => f32::from(element(bits, k % each, elem) as u8 as i8),
+                Elem::U8 => f32::from(element(bits, k % each, elem) as u8),
                 small => small_float::decode(element(bits, k % each, small), small),
             };
         }
@@ -185,14 +190,22 @@ impl Machine<'_> {
                 let lane = lane + thread as u32;
                 if stores {
                     let part = |at: u32| {
-                        let value = warp.f32[(register + each * j + at) as usize][thread];
-                        small_float::encode(value, elem) << (at * 8 * elem.bytes())
+                        let register = (register + each * j + at) as usize;
+                        let bits = match elem {
+                            Elem::I32 => warp.int[register][thread] as u32,
+                            Elem::I8 | Elem::U8 => u32::from(warp.int[register][thread] as u8),
+                            _ => small_float::encode(warp.f32[register][thread], elem),
+                        };
+                        bits << (at * 8 * elem.bytes())
                     };
                     let bits = (0..each).map(part).fold(0, |bits, part| bits | part);
                     self.proxy.tensor.write(rank, lane, column + j, bits);
                 } else {
                     let bits = self.proxy.tensor.read(rank, lane, column + j);
-                    warp.f32[(register + j) as usize][thread] = f32::from_bits(bits);
+                    match elem {
+                        Elem::I32 => warp.int[(register + j) as usize][thread] = i64::from(bits as i32),
+                        _ => warp.f32[(register + j) as usize][thread] = f32::from_bits(bits),
+                    }
                 }
             }
         }

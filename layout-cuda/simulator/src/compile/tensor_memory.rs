@@ -21,7 +21,7 @@ impl Compiler<'_> {
 
     pub(super) fn tensor_product(&mut self, product: &TensorProduct) -> Result {
         let (m, n, elem) = (product.m, product.n, product.elem);
-        if !TensorProduct::has_shape(m.into(), n.into()) || TensorProduct::kind(elem).is_none() {
+        if !TensorProduct::has_shape(elem, m.into(), n.into()) || TensorProduct::kind(elem).is_none() {
             return Err(malformed(format!("a product of {m} rows and {n} columns of {elem}")));
         }
         let site = self.tensor_site(&product.d)?;
@@ -45,7 +45,8 @@ impl Compiler<'_> {
         let elem = held.elem;
         let count = columns.saturating_mul(packed(elem) as u32);
         let fits = first >= 0 && first as u64 + u64::from(count) <= held.len && columns <= 128;
-        let moved_so = elem == Elem::F32 || moved.stores && TensorProduct::kind(elem).is_some();
+        let moved_so =
+            matches!(elem, Elem::F32 | Elem::I32) || moved.stores && TensorProduct::kind(elem).is_some();
         if !moved_so || held.space != Space::Local || !fits {
             return Err(malformed(format!("a move of {columns} columns of tensor memory")));
         }

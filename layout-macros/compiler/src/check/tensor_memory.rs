@@ -11,7 +11,7 @@ use crate::origin::Origin;
 use crate::program::tensor_memory::{LANE, packed};
 use crate::program::{
     Comparison, LeftMatrix, Operation, Space, Statement, StatementKind, TensorAt, TensorMove, TensorProduct,
-    Value,
+    Value, Wgmma,
 };
 use crate::specialise::TileAccess;
 use crate::view::View;
@@ -37,15 +37,14 @@ impl Lower {
             );
         };
         let m = 4 * rows;
-        let sums = self.tables.place(d.place).elem;
-        if sums != Elem::F32 {
+        let (elem, sums) = (self.tables.place(b.place).elem, self.tables.place(d.place).elem);
+        if sums != Wgmma::sums(elem) {
             return self.fail(
                 origin,
-                format!("`{word}` into `{name}`, which is of {sums}"),
-                "sums are of f32: `tensor_memory::<f32>([m, n])`",
+                format!("`{word}` of {elem} into `{name}`, which is of {sums}"),
+                &format!("its sums are of {0}: `tensor_memory::<{0}>([m, n])`", Wgmma::sums(elem)),
             );
         }
-        let elem = self.tables.place(b.place).elem;
         if self.tables.place(a.place).elem != elem {
             return self.fail(
                 origin,
@@ -54,14 +53,15 @@ impl Lower {
             );
         }
         if TensorProduct::kind(elem).is_none() {
-            let help = "there are f16, bf16, f32 (as tf32), e4m3 and e5m2";
+            let help = "there are f16, bf16, f32 (as tf32), e4m3, e5m2, i8 and u8";
             return self.fail(origin, format!("`{word}` of {elem}"), help);
         }
-        if !TensorProduct::has_shape(m, n) {
+        if !TensorProduct::has_shape(elem, m, n) {
             return self.fail(
                 origin,
                 format!("`{word}` into {m} rows of {n} columns"),
-                "of 64 rows there are multiples of 8 columns, of 128 rows multiples of 16, each up to 256",
+                "of 64 rows there are multiples of 8 columns (of integers 8, and multiples of 16), of 128 rows multiples of 16, each \
+                 up to 256",
             );
         }
         if elem == Elem::F32 {
@@ -142,14 +142,14 @@ impl Lower {
             .collect();
         let fits = matches!(shape[..], [(Some(count), stride, 1)] if count == n && (n == 1 || *stride == Index::constant(1)));
         let elem = self.tables.place(tensor.place).elem;
-        if elem != Elem::F32 && !stores {
+        let packed = packed(elem);
+        if packed > 1 && !stores {
             return self.fail(
                 origin,
                 format!("`{word}` of `{name}`, which is of {elem}"),
-                "what is not f32 is a left operand, which threads store and products read",
+                "what has fewer than 32 bits is a left operand, which threads store and products read",
             );
         }
-        let packed = packed(elem);
         if held.space != Space::Local || held.elem != elem || n % packed != 0 || !fits {
             return self.fail(
                 origin,

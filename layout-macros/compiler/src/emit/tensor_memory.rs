@@ -3,8 +3,10 @@
 use super::cuda_c::Emitter;
 use super::expression::Expression;
 use super::names::Name;
+use super::types;
 use super::wrap;
 use super::wrappers::{self, TCGEN05};
+use crate::elem::Elem;
 use crate::ir::BinaryOp;
 use crate::program::tensor_memory::packed;
 use crate::program::{LeftMatrix, TensorAt, TensorMove, TensorProduct};
@@ -57,18 +59,20 @@ impl Emitter<'_> {
         let elem = self.tables.place(moved.registers.place).elem;
         let (each, bits) = (packed(elem) as u32, 8 * elem.bytes());
         let own = |column: u32| {
+            // What is signed would fill the bits of its neighbours.
+            let bare = if elem == Elem::I8 { "(unsigned char)" } else { "" };
             let part = |at: u32| match at {
-                0 => format!("registers[{}]", each * column),
-                _ => format!("(unsigned int)registers[{}] << {}", each * column + at, bits * at),
+                0 => format!("{bare}registers[{}]", each * column),
+                _ => format!("(unsigned int){bare}registers[{}] << {}", each * column + at, bits * at),
             };
             (0..each).map(part).collect::<Vec<_>>().join(" | ")
         };
-        let held = if each == 1 { "f" } else { "r" };
+        let held = if elem == Elem::F32 { "f" } else { "r" };
         let operands: Vec<String> =
             (0..columns).map(|column| format!("\"{constraint}{held}\"({})", own(column))).collect();
-        let (of, ty) = match each {
-            1 => (String::new(), "float".to_owned()),
-            _ => (format!("{elem}_"), elem.to_string()),
+        let (of, ty) = match elem {
+            Elem::F32 => (String::new(), "float".to_owned()),
+            _ => (format!("{elem}_"), types::scalar(elem).to_owned()),
         };
         let begin = if moved.stores { "          " } else { "        : " };
         let row = [

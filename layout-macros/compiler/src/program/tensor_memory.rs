@@ -62,7 +62,7 @@ pub struct TensorProduct {
     pub n: u32,
     /// Of both operands.
     pub elem: Elem,
-    /// The sums, of f32.
+    /// The sums, of the type that [`Wgmma::sums`](super::Wgmma::sums) says.
     pub d: TensorAt,
     /// The left operand.
     pub a: LeftMatrix,
@@ -79,13 +79,14 @@ impl TensorProduct {
             Elem::F16 | Elem::Bf16 => Some("f16"),
             Elem::F32 => Some("tf32"),
             Elem::E4m3 | Elem::E5m2 => Some("f8f6f4"),
+            Elem::I8 | Elem::U8 => Some("i8"),
             _ => None,
         }
     }
 
-    /// Whether there is an instruction of these rows and columns (PTX ISA, "tcgen05.mma", shapes of one block).
-    pub fn has_shape(m: i64, n: i64) -> bool {
-        let multiple = if m == 64 { 8 } else { 16 };
+    /// Whether there is an instruction of these operands, rows and columns (PTX ISA, "tcgen05.mma", shapes of one block).
+    pub fn has_shape(elem: Elem, m: i64, n: i64) -> bool {
+        let multiple = if m == 64 && (!elem.is_integer() || n == 8) { 8 } else { 16 };
         matches!(m, 64 | 128) && (multiple..=256).contains(&n) && n % multiple == 0
     }
 
@@ -93,11 +94,11 @@ impl TensorProduct {
     /// or 16 where the `k` of A or of B is not contiguous; `n / 8` from bit 17 on, `m / 16` from bit 24 on.
     pub fn descriptor(&self) -> u32 {
         let format = match self.elem {
-            Elem::Bf16 | Elem::E5m2 => 1,
+            Elem::Bf16 | Elem::E5m2 | Elem::I8 => 1,
             Elem::F32 => 2,
             _ => 0,
         };
-        let sums = 1 << 4;
+        let sums = if self.elem.is_integer() { 2 << 4 } else { 1 << 4 };
         let left = matches!(&self.a, LeftMatrix::Shared(matrix) if !matrix.k_major);
         let majors = u32::from(left) << 15 | u32::from(!self.b.k_major) << 16;
         sums | format << 7 | format << 10 | majors | (self.n / 8) << 17 | (self.m / 16) << 24
@@ -142,18 +143,27 @@ mod tests {
     /// Each field of the instruction descriptor, where the table has it, for every product that there is.
     #[test]
     fn the_instruction_descriptor_is_the_tables() {
-        let formats = [(Elem::F16, 0), (Elem::Bf16, 1), (Elem::F32, 2), (Elem::E4m3, 0), (Elem::E5m2, 1)];
+        let formats = [
+            (Elem::F16, 0),
+            (Elem::Bf16, 1),
+            (Elem::F32, 2),
+            (Elem::E4m3, 0),
+            (Elem::E5m2, 1),
+            (Elem::U8, 0),
+            (Elem::I8, 1),
+        ];
         let mut seen = BTreeSet::new();
         for (elem, format) in formats {
             let shapes = [64, 128].into_iter().flat_map(|m| (0..=264).map(move |n| (m, n)));
-            for (m, n) in shapes.filter(|(m, n)| TensorProduct::has_shape(*m, *n)) {
+            let sums = if elem.is_integer() { 2 } else { 1 };
+            for (m, n) in shapes.filter(|(m, n)| TensorProduct::has_shape(elem, *m, *n)) {
                 for majors in 0..4u32 {
                     let bits =
                         product(elem, m as u32, n as u32, [majors & 1 == 0, majors & 2 == 0]).descriptor();
                     let field = |low: u32, count: u32| bits >> low & ((1 << count) - 1);
-                    // No sparsity, no saturation; sums of f32; the formats; no negation; the majors; N, M, no shift.
+                    // No sparsity, no saturation; the type of the sums; the formats; no negation; the majors; N, M, no shift.
                     assert_eq!([field(0, 2), field(2, 1), field(3, 1)], [0; 3]);
-                    assert_eq!([field(4, 2), field(7, 3), field(10, 3)], [1, format, format]);
+                    assert_eq!([field(4, 2), field(7, 3), field(10, 3)], [sums, format, format]);
                     assert_eq!(
                         [field(13, 1), field(14, 1), field(15, 1), field(16, 1)],
                         [0, 0, majors & 1, majors >> 1]
@@ -164,13 +174,11 @@ mod tests {
                 }
             }
         }
-        // 32 widths of 64 rows, 16 of 128: no two products have one descriptor.
-        assert_eq!(seen.len(), 5 * 4 * (32 + 16));
-        assert!(
-            !TensorProduct::has_shape(64, 4)
-                && !TensorProduct::has_shape(128, 8)
-                && !TensorProduct::has_shape(32, 64)
-        );
+        // 32 widths of 64 rows, of integers 17, 16 of 128: no two products have one descriptor.
+        assert_eq!(seen.len(), 5 * 4 * (32 + 16) + 2 * 4 * (17 + 16));
+        for [m, n] in [[64, 4], [128, 8], [32, 64]] {
+            assert!(formats.iter().all(|(elem, _)| !TensorProduct::has_shape(*elem, m, n)));
+        }
     }
 
     fn product(elem: Elem, m: u32, n: u32, [a, b]: [bool; 2]) -> TensorProduct {

@@ -11,6 +11,7 @@ use super::datum::StaticValue;
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::{TileAccess, TileOperation};
 use super::vocabulary::Call;
+use crate::arch::Feature;
 use crate::elem::Elem;
 use crate::index::{Index, VarId};
 use crate::intrinsic::Intrinsic;
@@ -18,8 +19,8 @@ use crate::ir::{BinaryOp, TypeRef};
 use crate::origin::Origin;
 use crate::program::tensor_memory::{self, COLUMNS, LANE, LANES};
 use crate::program::{
-    BarrierAt, Comparison, Participants, Place, PlaceId, Signal, Space, Statement, StatementKind, Value,
-    VariableKind, WARP,
+    BarrierAt, Comparison, Participants, Place, PlaceId, Signal, Space, Statement, StatementKind,
+    TensorProduct, Value, VariableKind, WARP,
 };
 use crate::view::View;
 
@@ -38,6 +39,10 @@ impl Evaluator<'_> {
             Intrinsic::Tcgen05Mma => {
                 let d = self.written(next(), name, origin)?;
                 let (a, b) = (self.view(next(), name, origin)?, self.view(next(), name, origin)?);
+                let elem = self.tables.place(b.place).elem;
+                if elem.is_integer() {
+                    self.needs(&format!("{name}` of `{elem}"), Feature::Tcgen05Integers, origin)?;
+                }
                 let accumulate = self.coerce(next(), Elem::Bool, origin)?;
                 let product = TileOperation::TensorProduct { d, a, b, accumulate };
                 return self.effect(origin, StatementKind::Operation(product));
@@ -66,9 +71,9 @@ impl Evaluator<'_> {
             [ty] => self.elem(*ty, origin)?,
             _ => None,
         };
-        let Some(elem @ (Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2)) = elem else {
-            let message =
-                "tensor memory holds sums, which are of f32, and left operands of f16, bf16, e4m3 and e5m2";
+        let known = |elem: &Elem| *elem == Elem::I32 || TensorProduct::kind(*elem).is_some();
+        let Some(elem) = elem.filter(known) else {
+            let message = "tensor memory holds sums, which are of f32 or i32, and left operands of f16, bf16, e4m3, e5m2, i8 and u8";
             return self.fail_help(origin, message, "`tensor_memory::<f32>([128, 64])`");
         };
         let shape = <[i64; 2]>::try_from(extents).ok();
