@@ -133,6 +133,10 @@ impl Attention<'_> {
         to: Changes<'_, '_, T>,
     ) -> Result<(), Error> {
         let [batches, heads, queries, d] = of.q.shape();
+        // Before anything is launched: what writes dQ comes last.
+        for (mode, (found, wanted)) in to.q.shape().into_iter().zip(of.q.shape()).enumerate() {
+            crate::same("attention backward", "dq", mode, found, ("the extent", "q"), wanted)?;
+        }
         let by_warps = self.kernel_of(stream.device()) == Kernel::Warps;
         // Packed sequences begin anywhere: four copies, of which TMA takes the one where they are aligned.
         let copies = if self.packed.is_some() && !by_warps { 4 } else { 1 };

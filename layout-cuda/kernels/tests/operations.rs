@@ -40,6 +40,17 @@ fn views_are_taken_as_tensors_are() -> Result<(), Error> {
 }
 
 #[test]
+fn a_state_of_fewer_elements_is_refused() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    let (x, mut out) = (device.zeros::<f32, 1>([40_000])?, device.zeros::<f32, 1>([40_000])?);
+    let mut state = kernels::memory::ScanState::new(&stream, 5)?;
+    let error = kernels::memory::inclusive_scan(&stream, &x, &mut out, &mut state).expect_err("too small");
+    assert!(error.to_string().contains("`ScanState::new(stream, 40000)`"), "{error}");
+    Ok(())
+}
+
+#[test]
 fn empty_shapes_are_shapes() -> Result<(), Error> {
     let device = Device::simulator();
     let stream = device.stream();

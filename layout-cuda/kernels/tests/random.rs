@@ -178,3 +178,20 @@ fn columns_are_drawn_by_their_weights() -> Result<(), Error> {
     }
     drawn::<f16>(300, Sampling { temperature: 1.5, k: 50, p: 0.9 })
 }
+
+#[test]
+fn a_logit_of_infinity_is_drawn() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    for (logits, k) in
+        [([f32::NEG_INFINITY, 1.0, f32::INFINITY], 3), ([f32::NAN, f32::NEG_INFINITY, f32::INFINITY], 1)]
+    {
+        let x = device.upload(&logits, [1, 3])?;
+        let numbers = device.upload(&[0.3f32], [1])?;
+        let mut out = device.zeros::<u32, 1>([1])?;
+        let sampling = Sampling { temperature: 1.0, k, p: 1.0 };
+        sample(&stream, sampling, &x, &numbers, &mut out)?;
+        assert_eq!(out.download()?, [2], "{logits:?}");
+    }
+    Ok(())
+}

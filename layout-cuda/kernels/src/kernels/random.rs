@@ -111,9 +111,10 @@ mod philox {
         k: u32,
         p: f32,
     ) {
-        // The weight of a logit, and its order.
+        // The weight of a logit, and its order; the largest has weight 1, plus infinity too.
         fn weighed(x: f32, most: f32, scale: f32, least: u32) -> f32 {
-            select(key(x) >= least, ((x - most) * scale).exp2_approx(), 0.0)
+            let weight = select(x == most, 1.0, ((x - most) * scale).exp2_approx());
+            select(key(x) >= least, weight, 0.0)
         }
         let row = block_idx.x;
         let scale = 1.44269504 / temperature;

@@ -171,6 +171,16 @@ pub fn scan(
     let set = set(&[("THREADS", threads), ("ROWS", rows)])
         .with("EXCLUSIVE", ParamValue::Bool(exclusive))
         .with("TICKET", ParamValue::Bool(ticket));
+    let n = x.view().shape()[0];
+    let tiles = n.div_ceil(threads * rows * 4);
+    if state.sums.shape()[0] < tiles + tiles.div_ceil(128) {
+        let values = format!("x of {n} elements, {} sums", state.sums.shape()[0]);
+        return crate::refused(
+            "scan",
+            &format!("the state is one of `ScanState::new(stream, {n})` or more"),
+            values,
+        );
+    }
     kernels::scan_start::launch(stream, &mut state.sums, &mut state.ticket)?;
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     kernels::scan::launch_with(config, stream, x, out, &mut state.sums, &mut state.ticket)
@@ -286,7 +296,8 @@ pub fn scale_bytes(
     })
 }
 
-/// `out[0]`: where the first of the largest elements of `x` is. `parts` and `places` have [`PARTS`] elements.
+/// `out[0]`: where the first of the largest elements of `x` is; `u32::MAX` where none is above minus infinity. A NaN is left out. `parts` and
+/// `places` have [`PARTS`] elements.
 ///
 /// # Errors
 /// Those of a launch.
