@@ -4,7 +4,8 @@
 
 use layout_compiler::Elem;
 use layout_cuda::{
-    Arch, Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Tensor, bf16, f16,
+    Arch, Device, E4m3, E5m2, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Tensor, bf16,
+    f16,
 };
 use layout_kernels::kernels::dgemm;
 use layout_kernels::product::{Kernel, Options, Precision, Workspace, multiply};
@@ -274,13 +275,48 @@ fn every_card_multiplies() -> Result<(), Error> {
         // The last one is for tensor memory, where there is some.
         let last = if name == "sm_100a" { [1100, 1032, 72] } else { [300, 260, 16] };
         for shape in [[1, 64, 64], [33, 70, 130], [300, 260, 16], last] {
-            on_card(&device, shape, f16::from_f32)?;
+            on_card(&device, shape, f16::from_f32, f16::from_f32)?;
             if name != "sm_75" {
-                on_card(&device, shape, bf16::from_f32)?;
+                on_card(&device, shape, bf16::from_f32, bf16::from_f32)?;
+            }
+            if device.arch().number >= 89 {
+                on_card(&device, shape, E4m3::from_f32, |sum| sum)?;
+                on_card(&device, shape, E5m2::from_f32, |sum| sum)?;
             }
             if device.arch().number >= 90 {
-                on_card(&device, shape, f64::from)?;
+                on_card(&device, shape, f64::from, f64::from)?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Rows with gaps between them, of each operand and of the product; and an empty product of bytes.
+#[test]
+fn gaps_and_nothing_on_every_card() -> Result<(), Error> {
+    for name in ["sm_75", "sm_80", "sm_90a", "sm_120a"] {
+        let device = Device::simulator_of(name.parse().expect("an architecture"));
+        let stream = device.stream();
+        for gaps in 0..8 {
+            let shape @ [m, n, k] = [6, 5, 7];
+            let [of_a, of_b, of_c] = [(0, k), (1, n), (2, n)].map(|(bit, row)| row + 3 * (gaps >> bit & 1));
+            let (own_a, own_b) = (matrix(m * of_a, 1, |x| x), matrix(k * of_b, 2, |x| x));
+            let (a, b) = (device.upload(&own_a, [m * of_a])?, device.upload(&own_b, [k * of_b])?);
+            let mut c = device.upload(&vec![9.0; m * of_c], [m * of_c])?;
+            let (a, b) = (a.part(0, [m, k], [of_a, 1])?, b.part(0, [k, n], [of_b, 1])?);
+            layout_kernels::matmul(&stream, &a, &b, &mut c.part_mut(0, [m, n], [of_c, 1])?)?;
+            let wanted = product((&own_a, [of_a, 1]), (&own_b, [of_b, 1]), shape);
+            for (at, found) in c.download()?.into_iter().enumerate() {
+                let (row, column) = (at / of_c, at % of_c);
+                let wanted = if column < n { wanted[row * n + column] } else { 9.0 };
+                assert_eq!(found, wanted, "{name}, gaps {gaps}, {row} {column}");
+            }
+        }
+        for [m, n, k] in [[5, 0, 3], [0, 5, 3], [5, 4, 0]] {
+            let (a, b) = (device.zeros::<i8, 2>([m, k])?, device.zeros::<i8, 2>([k, n])?);
+            let mut c = device.upload(&vec![9; m * n], [m, n])?;
+            layout_kernels::matmul(&stream, &a, &b, &mut c)?;
+            assert_eq!(c.download()?, vec![0; m * n], "{name}");
         }
     }
     Ok(())
@@ -328,19 +364,25 @@ fn tensor_memory_multiplies() -> Result<(), Error> {
 }
 
 /// The product of these types on a device.
-fn on_card<T: Element>(
+fn on_card<T: Element, U: Element>(
     device: &Device,
     shape @ [m, n, k]: [usize; 3],
     of: impl Fn(f32) -> T + Copy,
+    result: impl Fn(f32) -> U,
 ) -> Result<(), Error> {
     let (own_a, own_b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
     let to = |values: &[f32]| values.iter().copied().map(of).collect::<Vec<T>>();
     let (a, b) = (device.upload(&to(&own_a), [m, k])?, device.upload(&to(&own_b), [k, n])?);
-    let mut c = device.zeros::<T, 2>([m, n])?;
+    let mut c = device.zeros::<U, 2>([m, n])?;
     layout_kernels::matmul(&device.stream(), &a, &b, &mut c)?;
     let wanted = product((&own_a, [k, 1]), (&own_b, [n, 1]), shape);
     for (found, wanted) in c.download()?.iter().zip(wanted) {
-        assert!(found.to_bits() == of(wanted).to_bits(), "{shape:?} of {} on {}", T::ELEM, device.describe());
+        assert!(
+            found.to_bits() == result(wanted).to_bits(),
+            "{shape:?} of {} on {}",
+            T::ELEM,
+            device.describe()
+        );
     }
     Ok(())
 }

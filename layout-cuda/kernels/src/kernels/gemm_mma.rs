@@ -138,7 +138,7 @@ mod products {
         STEP = if TURING { 16 } else { 32 } / size_of::<T>(), TALL = if TURING && T == i8 { 8 } else { 16 }, BK = STEPS * STEP,
         filter((S == i32) == (T == i8), if size_of::<T>() == 2 { T == U } else { A_MODE == 1 && B_MODE == 0 }),
         filter(if T == i8 { U == i32 } else { U != i32 }, T != e4m3 || U != f16),
-        arch = if T == e4m3 { "sm_89" } else if TURING { "sm_75" } else { "sm_80" },
+        arch = if T == e4m3 || T == e5m2 { "sm_89" } else if TURING { "sm_75" } else { "sm_80" },
         block = [BM * BN / (WM * WN) * 32],
         grid = [N.div_ceil(BN) * GROUP, M.div_ceil(BM * GROUP)],
         require(K % if size_of::<T>() == 1 { 16 } else { 1 } == 0),

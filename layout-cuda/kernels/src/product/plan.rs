@@ -133,7 +133,8 @@ impl Plan {
             true => {
                 let compact = matches!(kernel, Kernel::Sgemm | Kernel::SgemmSliced);
                 let place = |matrix: &Matrix, place: Place| by_rows(matrix, place, compact);
-                Plan { a: place(&product.a, plan.a), b: place(&product.b, plan.b), ..plan }
+                let c = if compact { without_gaps(&product.c, plan.c) } else { plan.c };
+                Plan { a: place(&product.a, plan.a), b: place(&product.b, plan.b), c, ..plan }
             }
             false => plan,
         }
@@ -198,7 +199,7 @@ impl Planner<'_> {
             }
             Elem::F16 | Elem::Bf16 if hopper => return Kernel::Gemm,
             Elem::F16 | Elem::Bf16 | Elem::I8 => return Kernel::GemmMma,
-            Elem::E4m3 if !hopper => return Kernel::GemmMma,
+            Elem::E4m3 | Elem::E5m2 if !hopper => return Kernel::GemmMma,
             Elem::F64 => return Kernel::Dgemm,
             Elem::F32 if *precision == Precision::Float32 || !ampere => {}
             Elem::F32 if !hopper => return Kernel::TensorCore,
@@ -708,12 +709,22 @@ fn moved([lines, elements]: [usize; 2], bytes: usize) -> Place {
 fn by_rows(matrix: &Matrix, place: Place, compact: bool) -> Place {
     let [lines, pitch] = matrix.shape;
     match place {
+        _ if matrix.along() == 1 && compact => without_gaps(matrix, place),
         _ if matrix.along() == 1 => place,
         Place::Here if compact || pitch.is_multiple_of(VECTOR) => {
             Place::Moved { lines, pitch: pitch.max(1), transposed: true }
         }
         Place::Here => transposed(matrix.shape, size_of::<f32>()),
         Place::Moved { lines, pitch, .. } => Place::Moved { lines, pitch, transposed: true },
+    }
+}
+
+/// The place of a matrix by rows for a kernel that takes no gaps between them.
+fn without_gaps(matrix: &Matrix, place: Place) -> Place {
+    let [lines, pitch] = matrix.shape;
+    match place {
+        Place::Here if !matrix.is_compact() => Place::Moved { lines, pitch: pitch.max(1), transposed: false },
+        place => place,
     }
 }
 

@@ -103,7 +103,7 @@ fn operand<'m, T: Element>(
         transpose_pitched::launch(stream, &from, &mut corner)?;
         // A kernel that reads whole vectors of 16 bytes reads what is behind the line in the last one.
         let behind = pitch - rows;
-        if (1..16 / size_of::<T>()).contains(&behind) {
+        if columns > 0 && (1..16 / size_of::<T>()).contains(&behind) {
             let nothing = tensor.part(0, [0, 0], [1, 1])?;
             resized(stream, &nothing, &mut kept.part_mut(rows, [columns, behind], [pitch, 1])?)?;
         }
