@@ -103,6 +103,8 @@ fn strided_matrices_are_multiplied_or_start_nothing() {
             let takes = match kernel {
                 // The choice for a small C on an H200 is the last of these.
                 Some(Kernel::SgemmFed | Kernel::SgemmSlicedFed) | None => true,
+                // Rows with gaps are moved for these.
+                Some(Kernel::Sgemm | Kernel::SgemmSliced) => true,
                 Some(Kernel::TensorCore) => strided < 2,
                 _ => false,
             };
