@@ -194,7 +194,7 @@ impl Machine<'_> {
                         let bits = match elem {
                             Elem::I32 => warp.int[register][thread] as u32,
                             Elem::I8 | Elem::U8 => u32::from(warp.int[register][thread] as u8),
-                            _ => small_float::encode(warp.f32[register][thread], elem),
+                            _ => small_float::held(warp.f32[register][thread], elem),
                         };
                         bits << (at * 8 * elem.bytes())
                     };
