@@ -4,7 +4,9 @@
 //! says (`tests/mistakes/arithmetic.rs`); a place that is named by a product beyond 64 bits does not exist.
 
 use layout_cuda::{Device, Error, tiled_kernel};
+use layout_tests::support::cubin::compiled;
 use layout_tests::support::guarded::guarded;
+use layout_tests::support::sass::sass;
 
 const FAR: usize = 2_000_000_000;
 
@@ -456,4 +458,90 @@ fn one_index_in_several_places_is_one_number() -> Result<(), Error> {
         let x = device.upload(&x, [64])?;
         of_one_index::launch(stream, &x, y)
     })
+}
+
+/// Sets bit `k` at the `k`-th spelling of the size of a number. That of the least number is negative.
+#[tiled_kernel(block = [32], grid = [1])]
+fn sizes<const N: usize>(
+    x: &LayoutTensor<i32, RowMajor<32>>,
+    long: &LayoutTensor<i64, RowMajor<32>>,
+    short: &LayoutTensor<i16, RowMajor<32>>,
+    y: &mut LayoutTensor<i32, RowMajor<N>>,
+) {
+    fn mark(y: View<i32, Write>, place: isize, spelling: i32) {
+        if place >= 0 && place < y.dim(0) as isize {
+            y.atomic_or([place], 1 << spelling);
+        }
+    }
+    let (a, e, w) = (x[thread_idx.x], long[thread_idx.x], short[thread_idx.x]);
+    mark(y, a.abs() as isize, 0);
+    let b = a.abs() as usize;
+    if b < N {
+        y.atomic_or([b], 1 << 1);
+    }
+    mark(y, a.max(-a) as isize, 2);
+    let b = if a < 0 { -a } else { a };
+    if b >= 0 && b < N as i32 {
+        y.atomic_or([b as usize], 1 << 3);
+    }
+    let sign = a >> 31;
+    mark(y, ((a ^ sign) - sign) as isize, 4);
+    mark(y, ((a + sign) ^ sign) as isize, 5);
+    mark(y, (a * if a < 0 { -1 } else { 1 }) as isize, 6);
+    mark(y, (a * a.signum()) as isize, 7);
+    let c = 0 - a;
+    mark(y, if a < 0 { c } else { a } as isize, 8);
+    let c = a * -1;
+    mark(y, if a < 0 { c } else { a } as isize, 9);
+    mark(y, if a < 0 { !a + 1 } else { a } as isize, 10);
+    mark(y, if a < 0 { a.wrapping_div(-1) } else { a } as isize, 11);
+    mark(y, e.abs() as isize, 12);
+    mark(y, if e < 0 { -e } else { e } as isize, 13);
+    let place = e as isize;
+    mark(y, if place < 0 { -place } else { place }, 14);
+    let sign = e >> 63;
+    mark(y, ((e ^ sign) - sign) as isize, 15);
+    mark(y, w.abs() as isize, 16);
+    mark(y, if w < 0 { -w } else { w } as isize, 17);
+    let sign = w >> 15;
+    mark(y, ((w ^ sign) - sign) as isize, 18);
+    mark(y, w.abs() as i32 as isize, 19);
+}
+
+/// NVRTC makes the instruction `abs` of such expressions, whose result ptxas takes for positive: a guard or a mask `place >= 0` would be lost.
+#[test]
+fn the_size_of_the_least_number_is_outside() -> Result<(), Error> {
+    let mut x = [7, -7, 0, 1, -3, i32::MIN, i32::MAX, -i32::MAX].repeat(4);
+    x[31] = i32::MIN;
+    let long: Vec<i64> = x.iter().map(|x| if *x == i32::MIN { i64::MIN } else { i64::from(*x) }).collect();
+    let short: Vec<i16> = x.iter().map(|x| if *x == i32::MIN { i16::MIN } else { *x as i16 }).collect();
+    let n = 40_000;
+    let mut wanted = vec![0; n];
+    for spelling in 0..20 {
+        for at in 0..32 {
+            let place = match spelling {
+                0..12 => i64::from(x[at].wrapping_abs()),
+                12..16 => long[at].wrapping_abs(),
+                _ => i64::from(short[at].wrapping_abs()),
+            };
+            if (0..n as i64).contains(&place) {
+                wanted[place as usize] |= 1 << spelling;
+            }
+        }
+    }
+    guarded(&vec![0; n], -9, &wanted, |device, stream, y| {
+        let (x, long) = (device.upload(&x, [32])?, device.upload(&long, [32])?);
+        sizes::launch(stream, &x, &long, &device.upload(&short, [32])?, y)
+    })
+}
+
+#[test]
+fn the_size_of_a_number_is_not_that_instruction() {
+    for arch in ["sm_75", "sm_80", "sm_90a", "sm_120"] {
+        for variant in sizes::DEFINITION.variants {
+            let compiled = compiled(variant.text, arch, variant.flags).expect("NVRTC takes the text");
+            let code = sass(&compiled.cubin, variant.entry);
+            assert!(code.count("LD") > 0 && code.count("IABS") == 0, "{} for {arch}", variant.entry);
+        }
+    }
 }

@@ -38,6 +38,16 @@ static inline int2 make_int2(int x, int y) { return {x, y}; }
 static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+static inline int wrapping_neg(int a) { return (int)(0u - (unsigned)a); }
+static inline long long wrapping_neg(long long a) { return (long long)(0ull - (unsigned long long)a); }
+static inline int wrapping_abs(int a) { return a < 0 ? wrapping_neg(a) : a; }
+static inline long long wrapping_abs(long long a) { return a < 0 ? wrapping_neg(a) : a; }
+static inline int wrapping_mul(int a, int b) { return (int)((unsigned)a * (unsigned)b); }
+static inline long long wrapping_mul(long long a, long long b) {
+    return (long long)((unsigned long long)a * (unsigned long long)b);
+}
+static inline int sign_mask(int a) { return a < 0 ? -1 : 0; }
+static inline long long sign_mask(long long a) { return a < 0 ? -1 : 0; }
 static inline longlong2 make_longlong2(long long x, long long y) { return {x, y}; }
 
 template <class To, class From>

@@ -23,6 +23,7 @@ use crate::program::{
     Access, Mask, Operation, Part, Participants, PlaceId, Signal, Space, Statement, StatementKind, Tables,
     Value, VariableKind, walk,
 };
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 type List = [Statement<Access, Operation>];
@@ -47,6 +48,8 @@ pub(super) struct Emitter<'a> {
     /// Assertions so far.
     pub(super) assertions: u32,
     rust: u32,
+    /// Whether an index calls `wrapping_neg`.
+    pub(super) negates: Cell<bool>,
 }
 
 impl<'a> Emitter<'a> {
@@ -71,6 +74,7 @@ impl<'a> Emitter<'a> {
             guards: Mask::new(),
             assertions: 0,
             rust: 0,
+            negates: Cell::new(false),
         }
     }
 
@@ -125,7 +129,8 @@ impl<'a> Emitter<'a> {
 
     /// Prints indices with the names of this point.
     pub(super) fn scope(&self) -> Scope<'_> {
-        Scope { tables: self.tables, names: &self.names, narrow: self.checked.plan.promises.narrow }
+        let narrow = self.checked.plan.promises.narrow;
+        Scope { tables: self.tables, names: &self.names, narrow, negates: &self.negates }
     }
 
     pub(super) fn index(&self, index: &Index) -> Expression {

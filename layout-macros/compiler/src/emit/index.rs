@@ -18,6 +18,7 @@ use crate::elem::Elem;
 use crate::index::{Atom, AtomFacts, AtomId, Atoms, Index, Range, Width};
 use crate::ir::{BinaryOp, Special};
 use crate::program::{Tables, VariableKind};
+use std::cell::Cell;
 use std::cmp::Reverse;
 
 /// How to choose the machine type of the steps.
@@ -62,6 +63,8 @@ pub(super) struct Scope<'a> {
     pub(super) names: &'a Names,
     /// Whether dimensions, strides and index arguments are `int`.
     pub(super) narrow: bool,
+    /// Set where the text calls `wrapping_neg`.
+    pub(super) negates: &'a Cell<bool>,
 }
 
 /// A part of a product: an atom, or the whole dimension or stride of an atom that holds a quotient of it.
@@ -175,8 +178,19 @@ impl Scope<'_> {
             let part = parts.remove(first);
             parts.insert(0, part);
         }
+        let is_negative = steps == Steps::Wrapping && matches!(parts.as_slice(), [(true, _)]);
         let mut parts = parts.into_iter();
         let Some((negative, first)) = parts.next() else { return constant(0) };
+        if is_negative {
+            self.negates.set(true);
+            let operand = cast(first, Width::Long);
+            let range = times(operand.range, point(-1));
+            return Typed {
+                expression: Expression::call("wrapping_neg", vec![operand.expression]),
+                range,
+                ..operand
+            };
+        }
         let first = match (negative, steps) {
             (true, Steps::Wrapping) => negated(cast(first, Width::Natural)),
             // The least `int` has no negative among them.

@@ -102,6 +102,9 @@ pub fn emit(checked: &Checked) -> CudaSource {
     emitter.writer.dedent();
     emitter.writer.line(0, "}");
 
+    if emitter.negates.get() {
+        emitter.device.call("wrapping_neg(long long ");
+    }
     let (body, lines) = emitter.writer.finish();
     let device = emitter.device.text();
     let head = types::typedefs(&(device.clone() + &body)) + &device;

@@ -160,15 +160,37 @@ impl Emitter<'_> {
                 let operand = self.lifted(elem, operand);
                 self.lowered(elem, Expression::prefix("-", operand))
             }
-            (UnaryOp::Neg, Elem::I32 | Elem::I64) => self.call("wrapping_neg", elem, vec![operand]),
-            (UnaryOp::Neg, _) => narrowed(elem, Expression::prefix("-", operand)),
+            (UnaryOp::Neg, _) if elem.is_integer() => self.negated(elem, operand),
+            (UnaryOp::Neg, _) => Expression::prefix("-", operand),
             (UnaryOp::Not, Elem::Bool) => Expression::prefix("!", operand),
             (UnaryOp::Not, _) => narrowed(elem, Expression::prefix("~", operand)),
         }
     }
 
+    /// The negative of a signed integer.
+    fn negated(&mut self, elem: Elem, operand: Expression) -> Expression {
+        let promoted = if elem.bits() < 32 { Elem::I32 } else { elem };
+        let value = self.call("wrapping_neg", promoted, vec![operand]);
+        narrowed(elem, value)
+    }
+
     fn binary(&mut self, op: BinaryOp, left: &Value<Access>, right: &Value<Access>) -> Expression {
         let elem = self.elem(left);
+        let is = |side: &Value<Access>, number: i128| matches!(side, Value::Constant(known) if known.as_i128() == number);
+        // The other spellings of a negative, which is a function of its own (`wrapping.cuh`).
+        let negative_of = match op {
+            _ if elem.format() != Format::Signed => None,
+            BinaryOp::Sub if is(left, 0) => Some(right),
+            BinaryOp::Mul if is(left, -1) => Some(right),
+            BinaryOp::Mul | BinaryOp::Div if is(right, -1) => Some(left),
+            BinaryOp::Add if is(right, 1) => inverted(left),
+            BinaryOp::Add if is(left, 1) => inverted(right),
+            _ => None,
+        };
+        if let Some(operand) = negative_of {
+            let operand = self.value(operand);
+            return self.negated(elem, operand);
+        }
         // Only -1 makes a quotient that overflows; a divisor that is another number needs no care.
         let divisor_is_safe = match right {
             Value::Constant(constant) => constant.as_i128() != -1,
@@ -187,6 +209,11 @@ impl Emitter<'_> {
             };
         }
         let (left, right) = (self.value(left), self.value(right));
+        if op == BinaryOp::Shr && elem.format() == Format::Signed && count == Some(u64::from(elem.bits() - 1))
+        {
+            let promoted = if elem.bits() < 32 { Elem::I32 } else { elem };
+            return self.call("sign_mask", promoted, vec![left]);
+        }
         let right = match op {
             BinaryOp::Shl | BinaryOp::Shr => match count {
                 Some(count) => Expression::leaf(count.to_string()),
@@ -397,6 +424,14 @@ impl Emitter<'_> {
         let function = function.into();
         self.device.call(format!("{function}({} ", types::scalar(elem)));
         Expression::call(function, arguments)
+    }
+}
+
+/// `x` of `!x`.
+fn inverted(value: &Value<Access>) -> Option<&Value<Access>> {
+    match value {
+        Value::Unary(UnaryOp::Not, operand) => Some(operand),
+        _ => None,
     }
 }
 

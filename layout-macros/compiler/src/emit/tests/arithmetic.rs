@@ -204,6 +204,7 @@ fn function(name: &str, template: Option<Elem>, operands: &[Number]) -> Number {
         "wrapping_shl" => cut(a.0, x << y),
         "wrapping_neg" => cut(a.0, -x),
         "wrapping_abs" => cut(a.0, x.abs()),
+        "sign_mask" => cut(a.0, x >> 127),
         other => packed(other, cut(Elem::U32, x).1 as u32, cut(Elem::U32, y).1 as u32),
     }
 }

@@ -8,6 +8,7 @@ use crate::emit::names::{Name, Names};
 use crate::index::{Atom, Index};
 use crate::ir::{BinaryOp, Special};
 use crate::program::{StatementKind, VariableKind};
+use std::cell::Cell;
 
 /// The texts of indices over `row`, `col` (below 1000), `big` (below 2³¹), `M`, `K` (a multiple of 8) and `block_x`.
 fn texts(narrow: bool, steps: Steps, make: impl Fn(&mut Build, [Index; 6]) -> Vec<Index>) -> Vec<String> {
@@ -24,7 +25,7 @@ fn texts(narrow: bool, steps: Steps, make: impl Fn(&mut Build, [Index; 6]) -> Ve
     }
     names.declare(Name::Dim(0), "M");
     names.declare(Name::Dim(1), "K");
-    let scope = Scope { tables: &b.tables, names: &names, narrow };
+    let scope = Scope { tables: &b.tables, names: &names, narrow, negates: &Cell::new(false) };
     made.iter().map(|index| scope.index(index, steps).expression.to_string()).collect()
 }
 

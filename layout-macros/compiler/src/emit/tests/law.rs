@@ -6,6 +6,7 @@ use crate::emit::index::{Scope, Steps};
 use crate::emit::names::{Name, Names};
 use crate::index::{Atom, AtomId, Index, Range, Width};
 use crate::program::Tables;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// A value of C.
@@ -199,7 +200,7 @@ fn the_text_of_an_index_has_its_value() {
         pool.push(b.atom(atom, -(1 << 62), 1 << 62));
         let index = polynomial(&mut random, &pool);
         let Some(value) = evaluate(&b.tables, &leaves, &index) else { continue };
-        let scope = Scope { tables: &b.tables, names: &names, narrow };
+        let scope = Scope { tables: &b.tables, names: &names, narrow, negates: &Cell::new(false) };
         let text = scope.index(&index, Steps::Proved).expression.to_string();
         match read(&text, &variables) {
             Ok(found) => assert_eq!(found.value, i128::from(value), "{text} {variables:?}"),
