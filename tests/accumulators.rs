@@ -3,6 +3,7 @@
 use layout_compiler::{Checked, Promises, compile, emit};
 use layout_cuda::{Device, Error, bf16, nvrtc, tiled_kernel};
 use layout_tests::support::data::integers;
+use layout_tests::support::gpu::devices;
 
 /// A product by one warpgroup, of stages that TMA fills. `{N}`, `{SUM}` and so on are replaced.
 const KERNEL: &str = r#"#[tiled_kernel(arch = "sm_90a", block = [128], grid = [M.div_ceil(64)])]
@@ -198,6 +199,45 @@ fn elements_have_their_rows_and_columns() -> Result<(), Error> {
             by_instructions::launch(&device.stream(), &a, &b, &mut whole, &mut single)?;
         }
         assert!(whole.download()? == exact && single.download()? == exact, "{by_a_group}");
+    }
+    Ok(())
+}
+
+/// Two products of the warp's matrix units, the second of nothing where K is small.
+#[tiled_kernel(block = [32], grid = [1])]
+fn rounds_of_bytes<const M: usize, const K: usize, const N: usize>(
+    a: &LayoutTensor<u8, RowMajor<M, K>>,
+    b: &LayoutTensor<u8, ColMajor<K, N>>,
+    c: &mut LayoutTensor<i32, RowMajor<M, N>>,
+) {
+    let mma = mma_atom::<u8>([16, 8, 32]);
+    let mut acc = local::<i32>(row_major([1, 4])).fill(0);
+    for k in 0..2 {
+        let left = mma.load_a(&a.tile([16, 32], [0, k]));
+        let right = mma.load_b(&b.tile([32, 8], [k, 0]));
+        mma.mma(&mut acc, &left, &right);
+    }
+    mma.store_d(&mut c.tile([16, 8], [0, 0]), &acc);
+}
+
+/// NVRTC 13.0.88 writes this loop out, and lost the first round's sums where they were one operand on the way in and out.
+#[test]
+fn sums_of_a_loop_that_is_written_out() -> Result<(), Error> {
+    for device in devices() {
+        for [m, k, n] in [[1, 1, 1], [16, 64, 8], [5, 33, 3], [16, 31, 8], [15, 64, 7]] {
+            let of = |count: usize| (0..count).map(|i| (i * 7 % 5 + 1) as u8).collect::<Vec<u8>>();
+            let (a, b) = (of(m * k), of(k * n));
+            let sum = |at: usize| {
+                let (row, column) = (at / n, at % n);
+                (0..k).map(|i| i32::from(a[row * k + i]) * i32::from(b[column * k + i])).sum::<i32>()
+            };
+            let (on_a, on_b) =
+                (device.upload(&a, [m, k])?, device.stream().upload_strided(&b, [k, n], [1, k])?);
+            let mut c = device.zeros::<i32, 2>([m, n])?;
+            rounds_of_bytes::launch(&device.stream(), &on_a, &on_b, &mut c)?;
+            let wanted: Vec<i32> = (0..m * n).map(sum).collect();
+            assert_eq!(c.download()?, wanted, "{}: {m} {k} {n}", device.describe());
+        }
     }
     Ok(())
 }

@@ -139,6 +139,7 @@ fn doubles() -> [String; 3] {
             ("k", k.to_string()),
             ("left", list(4..middle, place)),
             ("right", list(middle..end, place)),
+            ("sums", list(end..end + 4, place)),
             ("a", list(0..k / 2, |number| format!("\"d\"(a[{number}])"))),
             ("b", list(0..k / 4, |number| format!("\"d\"(b[{number}])"))),
         ];
