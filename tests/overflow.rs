@@ -3,8 +3,10 @@
 //! Law: an index of natural numbers wraps as Rust's `usize` does, and where it is not meant to (`wrapping_*`) the simulator
 //! says (`tests/mistakes/arithmetic.rs`); a place that is named by a product beyond 64 bits does not exist.
 
+use layout_compiler::{BindError, Elem, LaunchArgument, ParamSet, Promises, ViolatedPromise, compile, emit};
 use layout_cuda::{Device, Error, tiled_kernel};
 use layout_tests::support::cubin::compiled;
+use layout_tests::support::gpu::devices;
 use layout_tests::support::guarded::guarded;
 use layout_tests::support::sass::sass;
 
@@ -544,4 +546,76 @@ fn the_size_of_a_number_is_not_that_instruction() {
             assert!(code.count("LD") > 0 && code.count("IABS") == 0, "{} for {arch}", variant.entry);
         }
     }
+}
+
+/// Divides by dimensions, by an argument and by elements, each of which may be 0.
+#[tiled_kernel(block = [32], grid = [2])]
+fn divided<const N: usize>(
+    k: usize,
+    by: &LayoutTensor<u32, RowMajor<32>>,
+    x: &mut LayoutTensor<i32, RowMajor<N>>,
+    y: &mut LayoutTensor<i32, RowMajor<64>>,
+) {
+    let i = block_idx.x * 32 + thread_idx.x;
+    x[[i % N]] = 1;
+    y[[i / N % 64]] = 1;
+    y[[i % k % 64]] = 1;
+    let n = by[thread_idx.x].min(64);
+    y[[i % n as usize]] = 1;
+    y[[i / n as usize]] = 1;
+    y[[(i as u32 % n) as usize]] = 1;
+    y[[(i as u32 / n) as usize]] = 1;
+    let m = n as i32;
+    y[[(i as i32 / m) as usize]] = 1;
+    y[[(i as i32).rem_euclid(m) as usize]] = 1;
+    y[[(i as isize).rem_euclid(m as isize)]] = 1;
+    y[[i.div_ceil(n as usize) % 64]] = 1;
+}
+
+/// A GPU divides by 0 to -1, the element before a tensor; where a size is 0 the variant runs that looks at its divisors.
+#[test]
+fn what_is_divided_by_zero_stays_inside() -> Result<(), Error> {
+    let kernel = divided::DEFINITION.kernel().expect("a kernel");
+    let of = |narrow| compile(&kernel, &ParamSet::default(), Promises { narrow, ..Promises::USUAL });
+    let (narrow, wide) = (of(true).expect("it compiles"), of(false).expect("it compiles"));
+    for (n, k, fits) in [(32, 3, true), (0, 3, false), (32, 0, false)] {
+        let tensor = |elem, len: &'static [usize; 1]| LaunchArgument::Tensor {
+            elem,
+            shape: len,
+            strides: &[1],
+            address: 0,
+            len: len[0],
+        };
+        let x = if n == 0 { &[0] } else { &[32] };
+        let arguments = [
+            LaunchArgument::Index(k),
+            tensor(Elem::U32, &[32]),
+            tensor(Elem::I32, x),
+            tensor(Elem::I32, &[64]),
+        ];
+        let bound = narrow.plan().bind(&arguments, None);
+        let wanted = if fits { None } else { Some(BindError::Promise(ViolatedPromise::Divisor)) };
+        assert_eq!(bound.err(), wanted, "{n} {k}");
+        assert!(wide.plan().bind(&arguments, None).is_ok());
+    }
+    let text = emit(&wide).text;
+    assert!(
+        text.contains("% max(N, 1LL)") && text.contains("% max(k, 1LL)") && text.contains("% max(n, 1u)"),
+        "{text}"
+    );
+    // The simulator says that something is divided by zero.
+    for device in devices().into_iter().filter(|device| device.properties().is_some()) {
+        let stream = device.stream();
+        for (n, k) in [(0, 3), (32, 0), (0, 0)] {
+            let by = device.upload(&(0..32).map(|i| i % 3).collect::<Vec<u32>>(), [32])?;
+            let mut memory = device.upload(&vec![-9; 400], [400])?;
+            let mut y = device.upload(&vec![-9; 400], [400])?;
+            let (mut x, mut y_of) = (memory.part_mut(100, [n], [1])?, y.part_mut(100, [64], [1])?);
+            divided::launch(&stream, k, &by, &mut x, &mut y_of)?;
+            let (x, y) = (memory.download()?, y.download()?);
+            assert!(x[..100].iter().chain(&x[100 + n..]).all(|x| *x == -9), "{n} {k}");
+            assert!(y[..100].iter().chain(&y[164..]).all(|y| *y == -9), "{n} {k}");
+        }
+    }
+    Ok(())
 }

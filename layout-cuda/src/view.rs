@@ -323,6 +323,18 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         TensorViewMut { memory, shape, strides }
     }
 
+    /// Whether two coordinates may share an element: a stride is within the reach of the smaller ones. A launch refuses to write such a view.
+    ///
+    /// ```
+    /// let mut x = layout_cuda::Device::simulator().zeros::<f32, 1>([6])?;
+    /// assert!(!x.part_mut(0, [2, 3], [3, 1])?.has_overlaps());
+    /// assert!(x.part_mut(0, [2, 3], [2, 1])?.has_overlaps());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn has_overlaps(&self) -> bool {
+        !self.shape.contains(&0) && layout_compiler::overlaps(&self.shape, &self.strides)
+    }
+
     /// Extents.
     pub fn shape(&self) -> [usize; R] {
         self.shape

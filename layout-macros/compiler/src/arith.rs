@@ -24,6 +24,11 @@ impl Range {
         Range::new(i128::from(value), i128::from(value))
     }
 
+    /// Whether 0 is one of the values.
+    pub fn has_zero(self) -> bool {
+        self.low <= 0 && self.high >= 0
+    }
+
     /// Whether every value fits `i32`.
     pub fn fits_i32(self) -> bool {
         self.low >= i128::from(i32::MIN) && self.high <= i128::from(i32::MAX)

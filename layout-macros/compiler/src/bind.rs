@@ -4,7 +4,7 @@
 
 use super::bind_error::{BindError, ViolatedPromise};
 use super::elem::Elem;
-use super::index::{Atom, AtomId, Index};
+use super::index::{Atom, AtomId, Index, Size};
 use super::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind, PlanLayout};
 use super::params::{NARROW_LIMIT, WIDE_LIMIT};
 use super::program::{Comparison, TensorMap};
@@ -154,6 +154,13 @@ impl LaunchPlan {
                 return Err(BindError::Cluster { axis, found: count, cluster });
             }
             blocks[axis] = count as u32;
+        }
+        let is_zero = |divisor: &Size| match *divisor {
+            Size::Dim(dim) => values.dims.get(dim as usize) == Some(&0),
+            Size::Argument(number) => values.argument(number) == Some(0),
+        };
+        if self.promises.narrow && !blocks.contains(&0) && self.divisors.iter().any(is_zero) {
+            return Err(BindError::Promise(ViolatedPromise::Divisor));
         }
         *block = self.block;
         parameters.clear();
@@ -429,7 +436,11 @@ fn layout_name(layout: PlanLayout, rank: usize) -> &'static str {
 }
 
 /// Whether two coordinates may share an address: a stride is inside the reach of the smaller ones.
-fn overlaps(shape: &[usize], strides: &[usize]) -> bool {
+///
+/// ```
+/// assert!(layout_compiler::overlaps(&[2, 3], &[2, 1]) && !layout_compiler::overlaps(&[2, 3], &[3, 1]));
+/// ```
+pub fn overlaps(shape: &[usize], strides: &[usize]) -> bool {
     let mut reach = 0u128;
     let mut done = 0u64;
     // Modes by stride; ranks are at most 5, so a search for the next one each time is cheap.

@@ -168,6 +168,8 @@ pub enum BindError {
 pub enum ViolatedPromise {
     /// A dimension or span is beyond [`NARROW_LIMIT`](super::params::NARROW_LIMIT).
     Narrow,
+    /// A dimension or an argument that the kernel divides by is 0: the variant that is not narrow looks at each divisor.
+    Divisor,
     /// An address is no multiple of 16.
     Aligned,
     /// A condition of `variant_if` is false.

@@ -379,6 +379,15 @@ pub struct AtomFacts {
     pub definition: Option<Index>,
 }
 
+/// A number that a launch knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Size {
+    /// The dimension of this number.
+    Dim(u32),
+    /// The index argument of this number.
+    Argument(u32),
+}
+
 /// One of two values of an atom: that of a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
@@ -453,6 +462,18 @@ impl Atoms {
     /// The atom itself.
     pub fn atom(&self, id: AtomId) -> &Atom {
         &self.facts(id).atom
+    }
+
+    /// The dimensions and index arguments that an index is a product of, where it is one.
+    pub(crate) fn sizes(&self, index: &Index) -> Option<Vec<Size>> {
+        let ([(monomial, _)], 0) = (index.terms(), index.offset()) else { return None };
+        let sizes = monomial.iter().map(|id| match self.atom(*id) {
+            // Of a quotient that has no rest: it is 0 where the dimension is.
+            Atom::Dim { dim, .. } => Some(Size::Dim(*dim)),
+            Atom::Argument(number) => Some(Size::Argument(*number)),
+            _ => None,
+        });
+        sizes.collect()
     }
 
     /// Every atom of an index, those inside of other atoms included.

@@ -3,7 +3,7 @@
 //! It is plain data; [`LaunchPlan::bind`] combines it with the tensors of a launch.
 
 use super::elem::Elem;
-use super::index::{Atoms, Index};
+use super::index::{Atoms, Index, Size};
 use super::params::Promises;
 use super::program::{Comparison, TensorMap};
 
@@ -43,6 +43,8 @@ pub struct LaunchPlan {
     pub maps: Vec<TensorMap>,
     /// Arguments that are also read as a wider type, by number: that type's alignment is theirs.
     pub second_types: Vec<(u32, Elem)>,
+    /// What a narrow variant divides by without a look at it: none of these is 0 where there are blocks.
+    pub divisors: Vec<Size>,
     /// What the CUDA function takes, in order.
     pub parameters: Vec<KernelParameter>,
     /// The atoms that the indices here are made of.

@@ -60,7 +60,7 @@ mod view;
 pub mod wire;
 
 pub use arch::{Arch, ArchError, Features};
-pub use bind::{Bound, BoundMap, LaunchArgument};
+pub use bind::{Bound, BoundMap, LaunchArgument, overlaps};
 pub use bind_error::{BindError, ViolatedPromise};
 pub use certify::{BankConflict, Certificate, Unproved, bank_conflicts, certify, certify_set};
 #[doc(hidden)]

@@ -238,6 +238,8 @@ mod kernels {
         let left = column as i32 * stride_w - padding_w;
         let mut held = shared::<f32>(row_major([8 * WIDE, 68]));
         let mut sums = local::<f32>(row_major([PIXELS, V])).fill(0.0);
+        // Of the run: its row of the filter, and its first column.
+        let (mut r, mut s) = (0u32, 0u32);
         for first in (0..taps).step_by(8 * WIDE) {
             barrier();
             let count = (taps - first).min(8 * WIDE as u32);
@@ -251,7 +253,6 @@ mod kernels {
             barrier();
             if works {
                 for run in (0..count).step_by(WIDE) {
-                    let (r, s) = ((first + run) / wide, (first + run) % wide);
                     let of_run =
                         held.window([WIDE, V], [run as isize, (thread % GROUP as u32) as isize * V as isize]);
                     let weights = of_run.vectorize([1, F]).to_local();
@@ -268,6 +269,10 @@ mod kernels {
                                 }
                             }
                         }
+                    }
+                    s += WIDE as u32;
+                    if s == wide {
+                        (r, s) = (r + 1, 0);
                     }
                 }
             }

@@ -210,6 +210,7 @@ impl Build {
             shared_bytes: self.shared_bytes,
             maps: self.maps.clone(),
             second_types: Vec::new(),
+            divisors: Vec::new(),
             parameters: Vec::new(),
             atoms: Atoms::default(),
         };

@@ -286,7 +286,11 @@ impl Scope<'_> {
             short: false,
         };
         let operands = |op: BinaryOp, left: &Index, right: &Index| {
-            let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
+            let is_quotient = matches!(op, BinaryOp::Div | BinaryOp::Rem);
+            let (left, right) = (
+                self.index(left, Steps::Proved),
+                if is_quotient { self.divisor(right) } else { self.index(right, Steps::Proved) },
+            );
             let is_rem = op == BinaryOp::Rem;
             let mut value = match self.bits_of_natural(op, &left, &right) {
                 Some((op, bits)) => combine(op, left, constant(bits), Steps::Promised),
@@ -335,6 +339,23 @@ impl Scope<'_> {
             Atom::Min(left, right) => self.choice("min", left, right, facts.range),
             Atom::Max(left, right) => self.choice("max", left, right, facts.range),
         }
+    }
+
+    /// A divisor that is not 0: by 0 a GPU divides to -1, which no proof of a bound expects, and C++ leaves it undefined. A narrow variant
+    /// is launched where its sizes are none.
+    fn divisor(&self, index: &Index) -> Typed {
+        let by = self.index(index, Steps::Proved);
+        if !by.range.has_zero() || self.narrow && self.tables.atoms.sizes(index).is_some() {
+            return by;
+        }
+        let range = Range::new(by.range.low, by.range.high.max(1));
+        let expression = if by.range.low >= 0 {
+            types::not_zero(by.width.elem(), by.expression)
+        } else {
+            let is_zero = Expression::infix(BinaryOp::Eq, by.expression.clone(), Expression::leaf("0"));
+            Expression::conditional(is_zero, Expression::leaf("1"), by.expression)
+        };
+        Typed { expression, range, ..by }
     }
 
     /// The quotient or the remainder of a natural number by a power of two, as a shift or a mask. A compiler finds that by

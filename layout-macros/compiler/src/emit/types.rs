@@ -73,6 +73,17 @@ pub(super) fn literal(constant: Constant) -> Expression {
     }
 }
 
+/// A natural number of a type, or 1 where it is 0.
+pub(super) fn not_zero(elem: Elem, natural: Expression) -> Expression {
+    let one = match elem {
+        Elem::U32 => "1u",
+        Elem::I64 => "1LL",
+        Elem::U64 => "1ULL",
+        _ => "1",
+    };
+    Expression::call("max", vec![natural, Expression::leaf(one)])
+}
+
 /// The literal of an integer: `int` where that holds it, else `long long`.
 pub(super) fn integer(value: i64) -> Expression {
     match i32::try_from(value) {

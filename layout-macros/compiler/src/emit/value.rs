@@ -196,6 +196,17 @@ impl Emitter<'_> {
             Value::Constant(constant) => constant.as_i128() != -1,
             _ => false,
         };
+        let may_be_zero = match right {
+            Value::Constant(constant) => constant.as_i128() == 0,
+            Value::Index(index, to) => {
+                let range = self.tables.atoms.range(index);
+                range.has_zero() || range.low < 0 || range.high > to.limits().1
+            }
+            Value::Math(Math::Max, sides) => {
+                !sides.iter().any(|side| matches!(side, Value::Constant(known) if known.as_i128() > 0))
+            }
+            _ => true,
+        };
         let count = match right {
             Value::Constant(constant) => Some(constant.bits & u64::from(elem.bits() - 1)),
             _ => None,
@@ -222,6 +233,9 @@ impl Emitter<'_> {
                     Expression::infix(BinaryOp::BitAnd, right, most)
                 }
             },
+            BinaryOp::Div | BinaryOp::Rem if elem.format() == Format::Unsigned && may_be_zero => {
+                types::not_zero(elem, right)
+            }
             _ => right,
         };
         if is_condition(op) {

@@ -3,7 +3,7 @@
 //! A [`Value`] is evaluated where it occurs, each load once; it has no side effect. `&&` and `||` evaluate their
 //! right side only if the left side does not decide, and [`Value::Select`] evaluates only the chosen side.
 //! Arithmetic: integers wrap at their width; shifts take their count modulo the width; integer division by zero gives
-//! an unspecified value and the simulator reports it; floats are IEEE, except that a GPU may contract `a * b + c` to
+//! some number of the type and the simulator reports it; floats are IEEE, except that a GPU may contract `a * b + c` to
 //! one rounding.
 
 use crate::elem::{Constant, Elem};

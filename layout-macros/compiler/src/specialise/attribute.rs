@@ -138,6 +138,7 @@ impl Evaluator<'_> {
             cooperative: self.cooperative,
             maps: Vec::new(),
             second_types: Vec::new(),
+            divisors: Vec::new(),
             parameters: Vec::new(),
             atoms: self.tables.atoms.clone(),
         };

@@ -86,22 +86,22 @@ __device__ __forceinline__ long long sign_mask(long long a) {
     return sign;
 }
 
-// a / b, of the least value and -1 the least value
+// a / b, of the least value and -1 the least value; a where b is 0
 __device__ __forceinline__ int wrapping_div(int a, int b) {
-    return b == -1 ? (int)(0u - (unsigned int)a) : a / b;
+    return b == -1 ? (int)(0u - (unsigned int)a) : a / (b == 0 ? 1 : b);
 }
 
-// a % b, of the least value and -1 zero
+// a % b, of the least value and -1 zero, and so where b is 0
 __device__ __forceinline__ int wrapping_rem(int a, int b) {
-    return b == -1 ? 0 : a % b;
+    return b == -1 ? 0 : a % (b == 0 ? 1 : b);
 }
 
-// a / b, of the least value and -1 the least value
+// a / b, of the least value and -1 the least value; a where b is 0
 __device__ __forceinline__ long long wrapping_div(long long a, long long b) {
-    return b == -1 ? (long long)(0ull - (unsigned long long)a) : a / b;
+    return b == -1 ? (long long)(0ull - (unsigned long long)a) : a / (b == 0 ? 1 : b);
 }
 
-// a % b, of the least value and -1 zero
+// a % b, of the least value and -1 zero, and so where b is 0
 __device__ __forceinline__ long long wrapping_rem(long long a, long long b) {
-    return b == -1 ? 0 : a % b;
+    return b == -1 ? 0 : a % (b == 0 ? 1 : b);
 }

@@ -79,6 +79,7 @@ impl Build {
                 cooperative: false,
                 maps: Vec::new(),
                 second_types: Vec::new(),
+                divisors: Vec::new(),
                 parameters: Vec::new(),
                 atoms: Atoms::default(),
             },
