@@ -40,8 +40,8 @@ pub(crate) fn tensor<T: Element, const R: usize>(
     }
     let device = |error| failed(Wrong::Device(Box::new(error)));
     let made = if column_major {
-        let mut strides = [1; R];
-        (1..R).for_each(|mode| strides[mode] = strides[mode - 1] * shape[mode - 1].max(1));
+        let mut strides = [1usize; R];
+        (1..R).for_each(|mode| strides[mode] = strides[mode - 1].saturating_mul(shape[mode - 1].max(1)));
         stream.zeros_strided(shape, strides)
     } else {
         stream.zeros(shape)

@@ -280,12 +280,25 @@ impl ::safetensors::View for &Leaving {
 /// Writes tensors into a file, and waits for what was to be done with them before.
 ///
 /// # Errors
-/// [`Wrong::Strided`], [`Wrong::Device`], [`Wrong::System`].
+/// [`Wrong::Strided`], [`Wrong::Device`], [`Wrong::System`]; [`Wrong::Format`] of two tensors of one name, and of the name `__metadata__`.
 pub fn save_safetensors(path: impl AsRef<Path>, tensors: &[(&str, &dyn Saved)]) -> Result<(), FileError> {
     let path = path.as_ref();
-    let mut leaving = vec![];
+    let mut leaving: Vec<(&str, Leaving)> = vec![];
     for (name, tensor) in tensors {
         let failed = |wrong| FileError::new(path, wrong);
+        let why = match *name {
+            "__metadata__" => Some(
+                "`__metadata__` is no tensor's name: the format has it for what describes the file"
+                    .to_owned(),
+            ),
+            name if leaving.iter().any(|(known, _)| *known == name) => {
+                Some(format!("two tensors are `{name}`"))
+            }
+            _ => None,
+        };
+        if let Some(why) = why {
+            return Err(failed(Wrong::Format { format: "safetensors", why }));
+        }
         let row = TYPES.iter().find(|(_, known)| *known == tensor.elem());
         let (dtype, _) =
             row.ok_or_else(|| failed(Wrong::Type { file: "of another kind".into(), asked: tensor.elem() }))?;

@@ -245,3 +245,25 @@ fn lengths_without_bytes() {
         .expect("longer");
     assert!(Npy::open(&file.0).is_err());
 }
+
+/// What could not be read again is not written; extents beyond the numbers are no panic.
+#[test]
+fn names_that_a_file_cannot_have() -> Result<(), Box<dyn std::error::Error>> {
+    let device = Device::simulator();
+    let (x, y) = (device.upload(&[1.0f32], [1])?, device.upload(&[2.0f32], [1])?);
+    let path = std::env::temp_dir().join(format!("layout-files-names-{}", std::process::id()));
+    for (names, wanted) in [(["a", "a"], "two tensors are `a`"), (["a", "__metadata__"], "`__metadata__`")] {
+        let saved = save_safetensors(&path, &[(names[0], &x), (names[1], &y)]);
+        let text = saved.expect_err("these names").to_string();
+        assert!(text.contains(wanted) && !path.exists(), "{text}");
+    }
+    let head = "{'descr': '<f4', 'fortran_order': True, 'shape': (0, 1099511627776, 1099511627776, 2), }";
+    let head = format!("{head:<117}\n");
+    let bytes =
+        [b"\x93NUMPY\x01\x00".as_slice(), &(head.len() as u16).to_le_bytes(), head.as_bytes()].concat();
+    std::fs::write(&path, bytes)?;
+    let outcome = Npy::open(&path)?.load::<f32, 4>(&device.stream());
+    std::fs::remove_file(&path)?;
+    assert!(outcome.is_err() || outcome.is_ok_and(|tensor| tensor.is_empty()));
+    Ok(())
+}

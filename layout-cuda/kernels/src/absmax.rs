@@ -94,8 +94,9 @@ pub fn quantize<T: Real, U: Narrow>(
     let (x, mut out, mut scales) = (x.view(), out.view_mut(), scales.view_mut());
     let shape @ [m, n] = x.shape();
     group.fits("quantize", shape, out.shape(), scales.shape())?;
-    if m * n == 0 {
-        return scales.clear(stream);
+    if m == 0 || n == 0 {
+        let shape = scales.shape();
+        return compact_mut("quantize", "scales", &mut scales, shape)?.clear(stream);
     }
     let is = |of: bool| ParamValue::Bool(of);
     let set = ParamSet::default().with("WHOLES", is(U::ELEM == Elem::I8));

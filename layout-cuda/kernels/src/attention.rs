@@ -5,6 +5,7 @@
 
 use crate::kernels::attention::attention;
 use crate::kernels::attention_mma::attention_mma;
+use crate::{is_unaligned, same};
 use layout_cuda::{
     Arch, Argument, Definition, Device, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream,
     Tensor, TensorArg, TensorArgMut,
@@ -144,14 +145,14 @@ pub struct Own {
 }
 
 /// Sequences one after the other in one batch: number `z` has rows `queries[z]..queries[z + 1]` of Q and O, and
-/// `keys[z]..keys[z + 1]` of K and V.
+/// `keys[z]..keys[z + 1]` of K and V. Neither list may fall: rows that two sequences have are a race.
 #[derive(Clone, Copy)]
 pub struct Packed<'a> {
     /// Where each sequence's queries begin, and where the last one's end.
     pub queries: &'a Tensor<i32, 1>,
     /// The same of the keys.
     pub keys: &'a Tensor<i32, 1>,
-    /// The most queries of a sequence; of a longer one the rest is not computed.
+    /// The most queries of a sequence; of a longer one the rest may not be computed.
     pub longest: usize,
 }
 
@@ -285,8 +286,11 @@ impl Attention<'_> {
     /// Elements are bf16 or f16; scores and sums are float32, the weights are rounded to the elements' type. A query that sees no key
     /// gets zeros, and minus infinity.
     ///
+    /// On Hopper tensors whose heads begin elsewhere than at multiples of 16 bytes go by the slower kernel of the other cards.
+    ///
     /// # Errors
-    /// Shapes that do not fit one another, heads of Q that are no multiple of those of K, and those of a launch.
+    /// Shapes that do not fit one another, heads of Q that are no multiple of those of K, packed sequences in several batches, and those of
+    /// a launch.
     pub fn run<T: Element>(
         &self,
         stream: &Stream,
@@ -297,7 +301,19 @@ impl Attention<'_> {
         logs: &mut impl TensorArgMut<f32, 3>,
     ) -> Result<(), Error> {
         let set = self.set(stream.device(), T::ELEM, q.view().shape(), v.view().shape());
-        self.run_with(&set, stream, q, k, v, o, logs)
+        let done = self.run_with(&set, stream, q, k, v, o, logs);
+        if is_unaligned(&done) && self.kernel.is_none() && self.own.is_none() {
+            return Attention { kernel: Some(Kernel::Warps), ..*self }.run(stream, q, k, v, o, logs);
+        }
+        done
+    }
+
+    /// Packed sequences are one batch.
+    pub(crate) fn fits(&self, q: [usize; 4]) -> Result<(), Error> {
+        match self.packed {
+            Some(_) => same("attention", "q", 0, q[0], ("the batch", "packed sequences"), 1),
+            None => Ok(()),
+        }
     }
 
     /// The same with parameters of one's own: [`Attention::set`] with changes.
@@ -317,6 +333,7 @@ impl Attention<'_> {
     ) -> Result<(), Error> {
         let (q, k, v, mut o) = (q.view(), k.view(), v.view(), o.view_mut());
         let [_, heads, queries, d] = q.shape();
+        self.fits(q.shape())?;
         let config = LaunchConfig { set: Some(set), ..LaunchConfig::default() };
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
         let (kernel, window, strength) = match self.own {

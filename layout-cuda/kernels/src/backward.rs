@@ -7,6 +7,7 @@
 use crate::attention::{Attention, Kernel, Score};
 use crate::kernels::backward::{finish, of_keys, of_queries, prepare};
 use crate::kernels::backward_mma::{of_keys_mma, of_queries_mma};
+use crate::{is_unaligned, refused, separate};
 use layout_cuda::{
     Device, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorView,
     TensorViewMut,
@@ -102,7 +103,7 @@ impl Attention<'_> {
     /// there are. Rows that no sequence holds stay as they are. Each block of threads looks for its sequence from the first one on.
     ///
     /// Elements are bf16 or f16, heads of 32 to 128 elements in multiples of 32; sums are float32, weights and what they change by are
-    /// rounded to the elements' type.
+    /// rounded to the elements' type. What TMA cannot address goes by the slower kernels, as in [`Attention::run`].
     ///
     /// # Errors
     /// Shapes that do not fit one another, heads of Q that are no multiple of those of K, lists of ends that are not equally long, a device
@@ -116,7 +117,14 @@ impl Attention<'_> {
         to: Changes<'_, '_, T>,
     ) -> Result<(), Error> {
         let [of_k, of_q] = self.backward_sets(stream.device(), T::ELEM, [of.q.shape()[3], of.v.shape()[3]]);
-        self.backward_with([&of_k, &of_q], stream, of, d_o, workspace, to)
+        let Changes { q, k, v } = to;
+        let again = Changes { q: &mut *q, k: &mut *k, v: &mut *v };
+        let done = self.backward_with([&of_k, &of_q], stream, of, d_o, workspace, again);
+        if is_unaligned(&done) && self.kernel.is_none() && self.own.is_none() {
+            let warps = Attention { kernel: Some(Kernel::Warps), ..*self };
+            return warps.backward(stream, of, d_o, workspace, Changes { q, k, v });
+        }
+        done
     }
 
     /// The same with parameters of one's own for what is computed of keys and of queries.
@@ -133,7 +141,13 @@ impl Attention<'_> {
         to: Changes<'_, '_, T>,
     ) -> Result<(), Error> {
         let [batches, heads, queries, d] = of.q.shape();
+        self.fits(of.q.shape())?;
         // Before anything is launched: what writes dQ comes last.
+        separate("attention backward", "dq", to.q)?;
+        if d > 1 && to.q.strides()[3] != 1 {
+            let values = format!("its stride in mode 3 is {}", to.q.strides()[3]);
+            return refused("attention backward", "the elements of a head of `dq` are contiguous", values);
+        }
         for (mode, (found, wanted)) in to.q.shape().into_iter().zip(of.q.shape()).enumerate() {
             crate::same("attention backward", "dq", mode, found, ("the extent", "q"), wanted)?;
         }

@@ -35,7 +35,7 @@ fn flat<const R: usize>(
     strides: [usize; R],
     wanted: [usize; R],
 ) -> Result<usize, Error> {
-    let mut len = 1;
+    let mut len = 1usize;
     for mode in (0..R).rev() {
         same(of, name, mode, shape[mode], ("the extent", "x"), wanted[mode])?;
         if shape[mode] > 1 && strides[mode] != len && !shape.contains(&0) {
@@ -43,7 +43,7 @@ fn flat<const R: usize>(
             let error = BindError::Stride { argument, mode, found: strides[mode], expected: len, layout };
             return Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into());
         }
-        len *= shape[mode];
+        len = len.saturating_mul(shape[mode]);
     }
     Ok(len)
 }

@@ -11,10 +11,10 @@
 use crate::kernels::convolution as kernels;
 use crate::movement::pad;
 use crate::product::{Machine, Options, Workspace, multiply};
-use crate::{refused, same, set};
+use crate::{is_unaligned, refused, same, separate, set};
 use layout_cuda::{
-    Arch, BindError, Definition, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Stream,
-    Tensor, TensorArg, TensorArgMut, TensorView, TensorViewMut, bf16,
+    Arch, Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg,
+    TensorArgMut, TensorView, TensorViewMut, bf16,
 };
 
 /// What is done to a sum and its bias.
@@ -176,7 +176,7 @@ impl<T: Element> Convolution<'_, T> {
             same("convolution", "out", mode, out[mode], ("the extent", "x and filters"), expected)?;
         }
         match self.bias {
-            Some(bias) => same("convolution", "bias", 0, bias.len(), ("K", "filters"), filters[0]),
+            Some(bias) => same("convolution", "bias", 0, bias.shape()[0], ("K", "filters"), filters[0]),
             None => Ok(()),
         }
     }
@@ -225,6 +225,7 @@ impl<T: Element> Convolution<'_, T> {
         if out.shape().contains(&0) {
             return Ok(());
         }
+        separate("convolution", "out", &out)?;
         let (shape, strides) = (out.shape(), out.strides());
         if rows(shape, strides).is_none() {
             let mut own = stream.zeros(shape)?;
@@ -245,15 +246,25 @@ impl<T: Element> Convolution<'_, T> {
         let ([n, h, w, c], [k, r, s, own]) = (x.shape(), filters.shape());
         let ([_, p, q, _], to, filters_of) = (out.shape(), out.strides(), k / self.groups);
         let none = stream.zeros::<T, 1>([0])?;
+        let with_gaps = self.bias.filter(|bias| k > 1 && bias.strides() != [1]);
+        let without_gaps = match with_gaps {
+            Some(bias) => {
+                let mut own = stream.zeros([k])?;
+                pad(stream, [0], T::from_bits(0), bias, &mut own)?;
+                Some(own)
+            }
+            None => None,
+        };
+        let bias = without_gaps.as_ref().or(self.bias);
         if [k, own, self.groups] == [c, 1, c] && self.kernel.is_none() && size_of::<T>() == 2 {
-            return self.depthwise(stream, x, filters, &self.bias.map_or(none.view(), Tensor::view), out);
+            return self.depthwise(stream, x, filters, &bias.map_or(none.view(), Tensor::view), out);
         }
         for group in 0..self.groups {
             let x = x.part(group * (c / self.groups) * x.strides()[3], [n, h, w, own], x.strides())?;
             let first = group * filters_of;
             let shape = [filters_of, r, s, own];
             let filters = filters.part(first * filters.strides()[0], shape, filters.strides())?;
-            let bias = match self.bias {
+            let bias = match bias {
                 Some(bias) => bias.part(first, [filters_of], [1])?,
                 None => none.view(),
             };
@@ -294,9 +305,8 @@ impl<T: Element> Convolution<'_, T> {
             self.stride == [1; 2] && !empty && self.kernel.map_or(hopper, |of| of == Kernel::Warpgroups);
         if boxes {
             match self.by_warpgroups(stream, &x, &filters, bias, out) {
-                // An address between multiples of 16 bytes.
-                Err(Error::Launch(LaunchError::Arguments { error: BindError::Map { .. }, .. })) => {}
-                other => return other,
+                done if is_unaligned(&done) => {}
+                done => return done,
             }
         }
         self.by_warps(stream, &x, &filters, bias, out)
@@ -364,7 +374,8 @@ impl<T: Element> Convolution<'_, T> {
         let mut out = out.part_mut(0, [pixels, k], [pitch, 1])?;
         let whole = |of: [usize; 2]| of.map(|of| of as i32);
         let ([stride_h, stride_w], [padding_h, padding_w]) = (whole(self.stride), whole(self.padding));
-        let ([dilation_h, dilation_w], [high, wide]) = (whole(self.dilation), whole([r, s]));
+        // Of a filter without columns none is looked for.
+        let ([dilation_h, dilation_w], [high, wide]) = (whole(self.dilation), whole([r, s.max(1)]));
         kernels::convolution_mma::launch_with(
             config, stream, x, &filters, bias, &mut out, p as u32, q as u32, high, wide, stride_h, stride_w,
             padding_h, padding_w, dilation_h, dilation_w,

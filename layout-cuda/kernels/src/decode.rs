@@ -5,6 +5,7 @@
 //! nothing outside is read, whatever the tables say. With a `span` of one's own a sequence's result does not depend on the others.
 
 use crate::attention::{Kernel, Mask, Own, Score};
+use crate::is_unaligned;
 use crate::kernels::decode::{combine, decode};
 use layout_cuda::{
     Argument, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg,
@@ -181,7 +182,8 @@ impl Decoding<'_> {
     /// in any order, the elements of a head contiguous.
     ///
     /// Elements are bf16 or f16; scores and sums are float32, the weights are rounded to the elements' type. A query that sees no key
-    /// gets zeros, and minus infinity. The same inputs give the same bits.
+    /// gets zeros, and minus infinity. The same inputs give the same bits. Tensors whose heads begin elsewhere than at multiples of 16
+    /// bytes go by the slower kernel of the cards without TMA.
     ///
     /// # Errors
     /// Shapes that do not fit one another, heads of Q that are no multiple of those of K, a device without memory for the parts, and
@@ -199,7 +201,13 @@ impl Decoding<'_> {
     ) -> Result<(), Error> {
         let shapes = [k.view().shape(), v.view().shape()];
         let set = self.set_for(stream, T::ELEM, q.view().shape(), shapes);
-        self.run_with(&set, stream, q, k, v, lengths, workspace, out)
+        let (o, logs) = out;
+        let done = self.run_with(&set, stream, q, k, v, lengths, workspace, (&mut *o, &mut *logs));
+        if is_unaligned(&done) && self.kernel.is_none() && self.own.is_none() {
+            let warps = Decoding { kernel: Some(Kernel::Warps), ..*self };
+            return warps.run(stream, q, k, v, lengths, workspace, (o, logs));
+        }
+        done
     }
 
     /// How a set splits these shapes on a stream's device.

@@ -3,6 +3,9 @@
 //!
 //! Law: nothing has run where the arguments do not fit.
 
+// Helpers of several features are of use to none of some.
+#![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports))]
+
 #[cfg(feature = "block-scale")]
 pub mod absmax;
 #[cfg(feature = "attention")]
@@ -72,19 +75,7 @@ pub use operations::{matmul, matmul_block_scaled};
 #[cfg(feature = "matmul")]
 pub use product::grouped_matmul;
 
-#[cfg(any(
-    feature = "block-scale",
-    feature = "elementwise",
-    feature = "linear",
-    feature = "matmul",
-    feature = "memory",
-    feature = "movement",
-    feature = "reductions",
-    feature = "selection",
-    feature = "transforms"
-))]
-use layout_cuda::{BindError, Error, LaunchError};
-use layout_cuda::{Element, ParamSet, ParamValue, bf16, f16};
+use layout_cuda::{BindError, Element, Error, LaunchError, ParamSet, ParamValue, bf16, f16};
 
 /// The types of elements that are computed in float32 and rounded once: `f32`, `bf16`, `f16`.
 pub trait Real: Element {}
@@ -106,17 +97,6 @@ pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
 }
 
 /// An error where an argument's extent is not the one that another argument has.
-#[cfg(any(
-    feature = "block-scale",
-    feature = "elementwise",
-    feature = "linear",
-    feature = "matmul",
-    feature = "memory",
-    feature = "movement",
-    feature = "reductions",
-    feature = "selection",
-    feature = "transforms"
-))]
 fn same(
     of: &str,
     argument: &str,
@@ -135,14 +115,12 @@ fn same(
 }
 
 /// An error of an operation's own condition.
-#[cfg(any(feature = "matmul", feature = "movement", feature = "reductions", feature = "transforms"))]
-fn refused<U>(of: &str, condition: &str, values: String) -> Result<U, layout_cuda::Error> {
-    let error = layout_cuda::BindError::Require { condition: condition.to_owned(), values };
-    Err(layout_cuda::LaunchError::Arguments { kernel: of.to_owned(), error }.into())
+fn refused<U>(of: &str, condition: &str, values: String) -> Result<U, Error> {
+    let error = BindError::Require { condition: condition.to_owned(), values };
+    Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into())
 }
 
 /// An operation by its kernels: what they refuse of its arguments has its name, and of gaps the way out.
-#[cfg(feature = "memory")]
 fn operation(of: &str, launch: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
     let error = match launch() {
         Err(Error::Launch(LaunchError::Arguments { error, .. })) => error,
@@ -160,9 +138,26 @@ fn operation(of: &str, launch: impl FnOnce() -> Result<(), Error>) -> Result<(),
     Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into())
 }
 
+/// An error where two elements of what is written may share memory: what a launch refuses, of a tensor that several launches write.
+fn separate<T: Element, const R: usize>(
+    of: &str,
+    argument: &str,
+    view: &layout_cuda::TensorViewMut<'_, T, R>,
+) -> Result<(), Error> {
+    if !view.has_overlaps() {
+        return Ok(());
+    }
+    let error = BindError::Overlap { argument: argument.to_owned() };
+    Err(LaunchError::Arguments { kernel: of.to_owned(), error }.into())
+}
+
+/// Whether TMA cannot address an argument: its first element or its lines are not at multiples of 16 bytes.
+fn is_unaligned(done: &Result<(), Error>) -> bool {
+    matches!(done, Err(Error::Launch(LaunchError::Arguments { error: BindError::Map { .. }, .. })))
+}
+
 /// An error where a tensor has no such mode.
-#[cfg(any(feature = "movement", feature = "reductions", feature = "transforms"))]
-fn is_mode(of: &str, argument: &str, axis: usize, modes: usize) -> Result<(), layout_cuda::Error> {
+fn is_mode(of: &str, argument: &str, axis: usize, modes: usize) -> Result<(), Error> {
     if axis < modes {
         return Ok(());
     }
@@ -175,18 +170,11 @@ fn is_mode(of: &str, argument: &str, axis: usize, modes: usize) -> Result<(), la
 }
 
 /// So many elements of what is kept; of new memory where that has fewer.
-#[cfg(any(
-    feature = "experts",
-    feature = "linear",
-    feature = "orders",
-    feature = "selection",
-    feature = "transforms"
-))]
 fn kept<'a, T: Element>(
     stream: &layout_cuda::Stream,
     count: usize,
     own: &'a mut Option<layout_cuda::Tensor<T, 1>>,
-) -> Result<layout_cuda::TensorViewMut<'a, T, 1>, layout_cuda::Error> {
+) -> Result<layout_cuda::TensorViewMut<'a, T, 1>, Error> {
     let tensor = match own.take().filter(|own| own.len() >= count) {
         Some(tensor) => tensor,
         None => stream.zeros([count])?,

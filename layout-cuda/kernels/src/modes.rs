@@ -40,8 +40,8 @@ impl<const K: usize> Modes<K> {
             let step = std::array::from_fn(|k| if shapes[k][mode] == 1 { 0 } else { strides[k][mode] });
             match modes.last_mut() {
                 _ if extent == 1 => {}
-                Some((outer, steps)) if (0..K).all(|k| steps[k] == step[k] * extent) => {
-                    (*outer, *steps) = (*outer * extent, step);
+                Some((outer, steps)) if (0..K).all(|k| steps[k] == step[k].saturating_mul(extent)) => {
+                    (*outer, *steps) = (outer.saturating_mul(extent), step);
                 }
                 _ => modes.push((extent, step)),
             }

@@ -5,7 +5,7 @@
 
 use crate::kernels::movement as kernels;
 use crate::three::Three;
-use crate::{same, set};
+use crate::{same, separate, set};
 use layout_cuda::{
     Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, TensorArg, TensorArgMut, TensorView,
     TensorViewMut,
@@ -327,6 +327,7 @@ pub fn concat<T: Element, const R: usize>(
     }
     let sum = parts.iter().map(|part| part.shape()[axis]).sum();
     same("concat", "out", axis, whole, ("the sum of extents", "parts"), sum)?;
+    separate("concat", "out", &out)?;
     let (way, mut first) = (Way { first: [0; R], step: [1; R], wraps: false }, 0);
     for part in parts.iter().filter(|part| !part.shape().contains(&0)) {
         let mut to = out.part_mut(first * strides[axis], part.shape(), strides)?;

@@ -66,9 +66,8 @@ impl Pool {
         let shape @ [n, p, q, c] = out.view_mut().shape();
         match indices {
             Some(indices) => {
-                for (mode, expected) in shape.into_iter().enumerate() {
-                    same("pool", "indices", mode, indices.shape()[mode], ("the extent", "out"), expected)?;
-                }
+                let mut indices = indices.view_mut();
+                let mut indices = compact_mut("pool", "indices", &mut indices, shape)?;
                 self.run(stream, x, out, &mut indices.part_mut(0, [n * p * q, c], [c, 1])?, true, 0.0)
             }
             None => self.run(stream, x, out, &mut stream.zeros([0, c])?.view_mut(), true, 0.0),

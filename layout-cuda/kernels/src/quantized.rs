@@ -9,7 +9,7 @@
 
 use crate::kernels::quantized::{dequantize, few_rows_quantized, quantize};
 use crate::product::{self, Machine, Options};
-use crate::{same, set};
+use crate::{refused, same, set};
 use layout_cuda::{
     Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
 };
@@ -295,6 +295,9 @@ pub fn multiply<T: Element>(
 ) -> Result<(), Error> {
     let (a, mut c, [k, n]) = (a.view(), c.view_mut(), b.shape);
     let m = a.shape()[0];
+    if !matches!(T::ELEM, Elem::F16 | Elem::Bf16) {
+        return refused("matmul_quantized", "A and C are of f16 or bf16", format!("they are of {}", T::ELEM));
+    }
     same("matmul_quantized", "a", 1, a.shape()[1], ("K", "b"), k)?;
     same("matmul_quantized", "c", 0, c.shape()[0], ("M", "a"), m)?;
     same("matmul_quantized", "c", 1, c.shape()[1], ("N", "b"), n)?;

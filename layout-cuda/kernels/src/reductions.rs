@@ -18,6 +18,7 @@ pub enum Reduction {
     /// The mean; NaN of nothing.
     Mean,
     /// The sum of squares around the mean, by the number of elements less this: 1 for a sample, 0 for all there is; NaN of no more elements than this.
+    /// The mean is rounded to float32: where it is `k` times the deviation the relative error is up to `(k / 2²⁴)²`.
     Variance(f32),
     /// The largest; minus infinity of nothing.
     Max,

@@ -133,7 +133,7 @@ fn run<T: Element>(
 ) -> Result<(), Error> {
     let of = if mask.is_some() { "select" } else { "unique" };
     same(of, "count", 0, count.shape()[0], ("one number", "count"), 1)?;
-    let tiles = x.len().div_ceil(TILE);
+    let tiles = x.shape()[0].div_ceil(TILE);
     if tiles == 0 {
         return count.clear(stream);
     }

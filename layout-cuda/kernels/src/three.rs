@@ -37,7 +37,7 @@ impl Three {
         let mut three = Three { shape: [1, shape[axis], 1], strides: [0, strides[axis], 0] };
         for (place, modes) in [(0, 0..axis), (2, axis + 1..R)] {
             for mode in modes.rev().filter(|mode| shape[*mode] != 1) {
-                let expected = three.shape[place] * three.strides[place];
+                let expected = three.shape[place].saturating_mul(three.strides[place]);
                 if three.shape[place] == 1 {
                     three.strides[place] = strides[mode];
                 } else if expected != strides[mode] && !shape.contains(&0) {
@@ -50,7 +50,7 @@ impl Three {
                         layout,
                     });
                 }
-                three.shape[place] *= shape[mode];
+                three.shape[place] = three.shape[place].saturating_mul(shape[mode]);
             }
         }
         Ok(three)

@@ -4,7 +4,7 @@
 mod heads;
 
 use layout_cuda::{Device, Element, Tensor, bf16};
-use layout_kernels::mesh::{Beside, Layers};
+use layout_kernels::mesh::{Beside, Layers, gathered_product, scattered_product};
 use layout_mesh::{Member, Result, World};
 
 const WIDTH: usize = 128;
@@ -110,4 +110,31 @@ fn on_gpus_it_is_the_simulators() {
             assert_eq!(shown, None, "{ranks} GPUs, {blocks} blocks: place, found, wanted");
         }
     }
+}
+
+/// Messages are the elements from the first one on: rows with gaps, and extents that disagree, are refused on every rank.
+#[test]
+fn rows_that_cannot_be_sent_are_refused() -> Result<()> {
+    let of = |gap: usize, inner: usize, columns: usize| {
+        World::simulators(2)?.run(|member| {
+            let stream = member.device().stream();
+            let own = stream.zeros_strided::<bf16, 2>([2, 8], [8 + gap, 1])?;
+            let (mut others, b) = (vec![stream.zeros([2, 8])?], stream.zeros([inner, 8])?);
+            let (mut c, beside) = (stream.zeros([4, columns])?, Beside::new(member, 4)?);
+            let gathered = gathered_product(member, (&stream, &beside), &own, &mut others, &b, &mut c);
+            let a = stream.zeros::<bf16, 2>([4, 8])?;
+            let mut share = stream.zeros_strided([2, columns], [columns + gap, 1])?;
+            let (mut parts, mut sent) =
+                (vec![stream.zeros([2, columns])?], vec![stream.zeros([2, columns])?]);
+            let pair = (&a, &b);
+            let scattered =
+                scattered_product(member, (&stream, &beside), pair, &mut parts, &mut sent, &mut share);
+            Ok([gathered.is_ok(), scattered.is_ok()])
+        })
+    };
+    assert_eq!(of(0, 8, 8)?, [[true; 2]; 2]);
+    for (gap, inner, columns) in [(8, 8, 8), (0, 16, 8), (0, 4, 8), (0, 8, 16)] {
+        assert_eq!(of(gap, inner, columns)?, [[false; 2]; 2], "{gap} {inner} {columns}");
+    }
+    Ok(())
 }

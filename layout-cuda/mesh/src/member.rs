@@ -470,7 +470,7 @@ impl Member {
         self.together("all-reduce", how.to_string(), work, stream, &source, &mut target)
     }
 
-    /// `target` becomes the `source` of rank `root`, on every rank. The others' sources are not read.
+    /// `target` becomes the `source` of rank `root`, on every rank. The others' sources have as many elements, which are not read.
     ///
     /// # Errors
     /// As [`Member::all_gather`].

@@ -422,6 +422,7 @@ impl Constant {
         };
         let (least, largest) = elem.limits();
         match known {
+            Known::Zero if elem == Elem::Bool => Some(Constant::bool(false)),
             Known::Zero => Constant::integer(elem, 0).or(float(0.0)),
             Known::One => Constant::integer(elem, 1).or(float(1.0)),
             Known::Min => Constant::integer(elem, least).or(float(-most)),

@@ -44,7 +44,8 @@ mod kernels {
         } else {
             if !BY_HEADS && round % 2 == 1 { round * SMS + (SMS - 1 - place) } else { step }
         };
-        (tile.min(pieces - 1), tile < pieces)
+        // Of packed sequences a tile beyond the last one is found to be none.
+        (if PACKED { tile } else { tile.min(pieces - 1) }, tile < pieces)
     }
 
     /// Whether a sequence is there, and has a tile from a row on.

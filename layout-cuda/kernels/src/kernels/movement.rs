@@ -37,7 +37,7 @@ mod moves {
             let (row, vector) = ((at / vectors) as usize, (at % vectors) as usize);
             assume(row < M && vector < D / V);
             let from = index[[row]] as usize;
-            let mut own = local::<T>(row_major([1, V])).fill(0 as T);
+            let mut own = local::<T>(row_major([1, V])).fill(T::ZERO);
             if from < N {
                 own.vectorize([1, V]).copy_from(&x.tile([1, V], [from, vector]).vectorize([1, V]));
             }
@@ -59,7 +59,7 @@ mod moves {
         if at < (A * I * B) as u32 {
             let (_, a, i, b) = place(at, 1, A, I, B);
             let from = index[[a, i, b]] as usize;
-            let mut element = 0 as T;
+            let mut element = T::ZERO;
             if from < N {
                 element = x[[a, from, b]];
             }

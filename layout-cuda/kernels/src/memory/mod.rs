@@ -127,7 +127,7 @@ impl ScanState {
     /// # Errors
     /// As [`ScanState::new`].
     pub fn tiled(stream: &Stream, tiles: usize) -> Result<ScanState, Error> {
-        let sums = tiles + tiles.div_ceil(128);
+        let sums = tiles.saturating_add(tiles.div_ceil(128));
         Ok(ScanState { sums: stream.zeros([sums.max(1)])?, ticket: stream.zeros([1])? })
     }
 }
@@ -172,7 +172,12 @@ pub fn scan(
         .with("EXCLUSIVE", ParamValue::Bool(exclusive))
         .with("TICKET", ParamValue::Bool(ticket));
     let n = x.view().shape()[0];
-    let tiles = n.div_ceil(threads * rows * 4);
+    let tile = threads.saturating_mul(rows).saturating_mul(4);
+    if tile == 0 {
+        let values = format!("{threads} threads, {rows} rows");
+        return crate::refused("scan", "a tile has threads and rows", values);
+    }
+    let tiles = n.div_ceil(tile);
     if state.sums.shape()[0] < tiles + tiles.div_ceil(128) {
         let values = format!("x of {n} elements, {} sums", state.sums.shape()[0]);
         return crate::refused(

@@ -132,6 +132,12 @@ pub(super) fn multiply_rows<T: Element>(
     Ok(())
 }
 
+/// The strides of the first tensor whose rows do not follow one another: messages are the elements from the first one on.
+fn with_gaps<'a, T: Element>(mut of: impl Iterator<Item = &'a Tensor<T, 2>>) -> Option<[usize; 2]> {
+    of.find(|tensor| !tensor.shape().contains(&0) && !Matrix::of(&tensor.view()).is_compact())
+        .map(Tensor::strides)
+}
+
 /// `c = (all ranks' rows of A, one under the other) b`: `own` has this rank's rows, and `others` room for everybody else's: what comes
 /// first is first there. `b` is this rank's columns of B, and `c` the product's.
 ///
@@ -147,8 +153,15 @@ pub fn gathered_product<T: Element>(
 ) -> Result<()> {
     let (rank, size, [rows, depth]) = (member.rank(), member.size(), own.shape());
     let room = others.len() + 1 == size && others.iter().all(|other| other.shape() == own.shape());
-    if !room || c.shape()[0] != rows * size {
-        return member.refuse(format!("{:?} of {size} ranks for a product of {:?}", own.shape(), c.shape()));
+    let [inner, columns] = b.shape();
+    if !room || c.shape() != [rows * size, columns] || inner != depth {
+        let (own, b, c) = (own.shape(), b.shape(), c.shape());
+        return member.refuse(format!("{own:?} of {size} ranks and {b:?} for a product of {c:?}"));
+    }
+    if let Some(strides) = with_gaps([own].into_iter().chain(&*others)) {
+        return member.refuse(format!(
+            "rows that are sent follow one another without gaps, not by strides {strides:?}"
+        ));
     }
     beside.after(stream)?;
     let mut came = Vec::new();
@@ -190,11 +203,14 @@ pub fn scattered_product<T: Element>(
     let room = |list: &[Tensor<T, 2>]| {
         list.len() + 1 == size && list.iter().all(|part| part.shape() == [rows, columns])
     };
-    if a.shape()[0] != rows * size || !room(parts) || !room(sent) {
+    if a.shape()[0] != rows * size || b.shape() != [a.shape()[1], columns] || !room(parts) || !room(sent) {
+        let (share, a, b) = (share.shape(), a.shape(), b.shape());
+        return member
+            .refuse(format!("shares of {share:?} of a product of {a:?} and {b:?} over {size} ranks"));
+    }
+    if let Some(strides) = with_gaps([&*share].into_iter().chain(&*parts).chain(&*sent)) {
         return member.refuse(format!(
-            "shares of {:?} of a product of {:?} over {size} ranks",
-            share.shape(),
-            a.shape()
+            "rows that are sent follow one another without gaps, not by strides {strides:?}"
         ));
     }
     beside.after(stream)?;

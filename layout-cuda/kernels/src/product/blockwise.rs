@@ -4,11 +4,11 @@
 //! which may be a part; the sums of blocks are added in float32, in their order, and rounded once.
 
 use super::description::{Machine, Matrix, Precision, Product};
-use super::plan::Plan;
+use super::plan::{Place, Plan};
 use super::workspace::{Workspace, operands};
 use super::{Kernel, agree};
 use crate::kernels::blockwise::gemm_blockwise;
-use crate::{Real, same};
+use crate::{Real, is_unaligned, same};
 use layout_cuda::{E4m3, Elem, Error, LaunchConfig, ParamSet, ParamValue, Stream, TensorArg, TensorArgMut};
 
 /// Numbers of a row of A, and rows and columns of B, that share a scale.
@@ -84,7 +84,17 @@ pub fn multiply_block_scaled<U: Real>(
         .with("DIRECT", ParamValue::Bool(direct));
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     let Workspace { a: own_a, b: own_b, .. } = workspace;
-    let [of_a, of_b] = operands(stream, [plan.a, plan.b], [of_a, of_b], [own_a, own_b])?;
-    let (of_a, of_b) = (of_a.part([0..m, 0..k])?, of_b.part([0..k, 0..n])?);
-    gemm_blockwise::launch_with(config, stream, &of_a, &of_b, &a_scales, &b_scales, &mut c)
+    let mut launch = |places: [Place; 2], config: LaunchConfig<'_>| {
+        let whole =
+            [of_a.part(0, of_a.shape(), of_a.strides())?, of_b.part(0, of_b.shape(), of_b.strides())?];
+        let [of_a, of_b] = operands(stream, places, whole, [own_a, own_b])?;
+        let (of_a, of_b) = (of_a.part([0..m, 0..k])?, of_b.part([0..k, 0..n])?);
+        gemm_blockwise::launch_with(config, stream, &of_a, &of_b, &a_scales, &b_scales, &mut c)
+    };
+    let done = launch([plan.a, plan.b], config);
+    if !is_unaligned(&done) {
+        return done;
+    }
+    let (moved, set) = (plan.moved(&product), set.clone().with("DIRECT", ParamValue::Bool(true)));
+    launch([moved.a, moved.b], LaunchConfig { set: Some(&set), ..LaunchConfig::default() })
 }

@@ -4,13 +4,13 @@
 //! what is computed, or it is an error before anything is launched.
 
 use super::description::{Machine, Matrix, Precision, Product};
-use super::plan::Plan;
+use super::plan::{Place, Plan};
 use super::workspace::{Workspace, operands};
 use super::{Kernel, agree};
 use crate::kernels::gemm::gemm_then;
 use crate::kernels::gemm_mma::gemm_mma_then;
 use crate::kernels::gemm_tcgen05::gemm_tcgen05_then;
-use crate::same;
+use crate::{is_unaligned, same};
 use layout_cuda::{
     Arch, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorArg, TensorArgMut,
 };
@@ -45,7 +45,7 @@ impl<V: Element> Epilogue<'_, V> {
     /// What it reads has an element for each of C.
     fn fits(&self, [m, n]: [usize; 2]) -> Result<(), Error> {
         let columns =
-            |vector: &Tensor<V, 1>| same("multiply_then", "columns", 0, vector.len(), ("N", "c"), n);
+            |vector: &Tensor<V, 1>| same("multiply_then", "columns", 0, vector.shape()[0], ("N", "c"), n);
         match self {
             Epilogue::BiasGelu(bias) => columns(bias),
             Epilogue::Plus(other, _) | Epilogue::SiluTimes(other) => {
@@ -54,7 +54,7 @@ impl<V: Element> Epilogue<'_, V> {
             }
             Epilogue::Scaled(_) => Ok(()),
             Epilogue::ScaledBoth(rows, of_columns) => {
-                same("multiply_then", "rows", 0, rows.len(), ("M", "c"), m)?;
+                same("multiply_then", "rows", 0, rows.shape()[0], ("M", "c"), m)?;
                 columns(of_columns)
             }
         }
@@ -172,18 +172,27 @@ pub fn multiply_then_by<T: Element, U: Element, V: Element>(
         Some(value) => set.with(name, value),
         None => set,
     });
-    let [a, b] = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    let (a, b) = (a.part([0..m, 0..deep])?, b.part([0..deep, 0..n])?);
-    match kernel {
-        Kernel::GemmMma => {
-            gemm_mma_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale)
+    let mut launch = |places: [Place; 2], set: &ParamSet| {
+        let whole = [a.part(0, a.shape(), a.strides())?, b.part(0, b.shape(), b.strides())?];
+        let [a, b] = operands(stream, places, whole, [own_a, own_b])?;
+        let config = LaunchConfig { set: Some(set), ..LaunchConfig::default() };
+        let (a, b) = (a.part([0..m, 0..deep])?, b.part([0..deep, 0..n])?);
+        match kernel {
+            Kernel::GemmMma => {
+                gemm_mma_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale)
+            }
+            Kernel::GemmTcgen05 => {
+                gemm_tcgen05_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale)
+            }
+            _ => gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),
         }
-        Kernel::GemmTcgen05 => {
-            gemm_tcgen05_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale)
-        }
-        _ => gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, &mut c, scale),
+    };
+    let done = launch([plan.a, plan.b], &set);
+    if !is_unaligned(&done) {
+        return done;
     }
+    let moved = plan.moved(&product);
+    launch([moved.a, moved.b], &set.with("DIRECT", ParamValue::Bool(true)))
 }
 
 /// The parameters of `gemm_then`, of `gemm_mma_then` where the kernel is [`Kernel::GemmMma`], or of `gemm_tcgen05_then` where it is

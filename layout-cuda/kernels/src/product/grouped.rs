@@ -7,7 +7,7 @@ use super::description::Machine;
 use super::plan::{Changes, WIDTHS, numbers, tiles_of};
 use super::{Kernel, Matrix};
 use crate::kernels::grouped::{grouped_gemm, grouped_gemm_mma};
-use crate::same;
+use crate::{is_unaligned, same};
 use layout_cuda::{
     Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, TensorArg, TensorArgMut,
 };
@@ -113,5 +113,9 @@ pub fn grouped_matmul_by<T: Element>(
     let set = numbers(tiles_of([m.saturating_add(64 * groups.min(m)), n]).1)
         .fold(set, |set, (name, value)| set.with(name, value));
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    grouped_gemm::launch_with(config, stream, &a, &b, &ends, &mut c)
+    let done = grouped_gemm::launch_with(config, stream, &a, &b, &ends, &mut c);
+    if is_unaligned(&done) {
+        return grouped_matmul_by(Kernel::GemmMma, stream, &a, &b, &ends, &mut c);
+    }
+    done
 }

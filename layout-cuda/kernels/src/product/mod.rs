@@ -25,10 +25,10 @@ pub use kernel::Kernel;
 pub use plan::{Part, Place, Plan, few_rows, small_tiles};
 pub use workspace::Workspace;
 
-use crate::{refused, same};
+use crate::{is_unaligned, refused, same, separate};
 use layout_cuda::{
-    Arch, Argument, BindError, Elem, Element, Error, LaunchConfig, LaunchError, Stream, TensorArg,
-    TensorArgMut, TensorView, TensorViewMut,
+    Arch, Argument, Elem, Element, Error, LaunchConfig, Stream, TensorArg, TensorArgMut, TensorView,
+    TensorViewMut,
 };
 use workspace::{Operand, kept, operands, resized};
 
@@ -80,7 +80,7 @@ pub fn multiply<'o, T: Element, U: Element>(
     b: &impl TensorArg<T, 2>,
     c: &mut impl TensorArgMut<U, 2>,
 ) -> Result<(), Error> {
-    let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
+    let (a, b, mut c) = (in_lines(&a.view())?, in_lines(&b.view())?, c.view_mut());
     let Options { kernel, precision, config } = options.into();
     let (operand, result) = (T::ELEM, U::ELEM);
     let product = Product {
@@ -92,6 +92,7 @@ pub fn multiply<'o, T: Element, U: Element>(
         precision,
     };
     agree(&product)?;
+    separate("matmul", "c", &c)?;
     let machine = Machine::of(stream.device());
     if kernel.is_none() {
         has_kernel(&product, machine)?;
@@ -99,10 +100,7 @@ pub fn multiply<'o, T: Element, U: Element>(
     let plan = Plan::of(&product, machine, kernel, config.set);
     let whole = [a.part(0, a.shape(), a.strides())?, b.part(0, b.shape(), b.strides())?];
     match planned(stream, config, &plan, workspace, whole, &mut c) {
-        // Views that begin at no multiple of 16 bytes, which TMA does not take.
-        Err(Error::Launch(LaunchError::Arguments { error: BindError::Map { .. }, .. }))
-            if !matches!(kernel, Some(Kernel::Own(_))) =>
-        {
+        done if is_unaligned(&done) && !matches!(kernel, Some(Kernel::Own(_))) => {
             planned(stream, config, &plan.moved(&product), workspace, [a, b], &mut c)
         }
         done => done,
@@ -131,6 +129,15 @@ fn planned<T: Element, U: Element>(
     }
 }
 
+/// The same elements: a mode of one element is taken for contiguous where no other one is.
+fn in_lines<'a, T: Element>(matrix: &TensorView<'a, T, 2>) -> Result<TensorView<'a, T, 2>, Error> {
+    let (shape, mut strides) = (matrix.shape(), matrix.strides());
+    if let (false, Some(mode)) = (strides.contains(&1), (0..2).rev().find(|mode| shape[*mode] == 1)) {
+        strides[mode] = 1;
+    }
+    matrix.part(0, shape, strides)
+}
+
 /// What no kernel can see, since it is given parts of the matrices: the extents are those of one product, and one mode of each
 /// operand is contiguous.
 fn agree(product: &Product) -> Result<(), Error> {
@@ -140,6 +147,10 @@ fn agree(product: &Product) -> Result<(), Error> {
             let values = format!("strides {:?}; `movement::permute` copies it without gaps", matrix.strides);
             return refused("matmul", &format!("one mode of `{name}` is contiguous"), values);
         }
+    }
+    if c.strides[1] != 1 && c.shape[1] > 1 && c.shape[0] > 0 {
+        let values = format!("strides {:?}; `movement::permute` copies it", c.strides);
+        return refused("matmul", "`c` is by rows", values);
     }
     same("multiply", "b", 0, b.shape[0], ("K", "a"), a.shape[1])?;
     same("multiply", "c", 0, c.shape[0], ("M", "a"), a.shape[0])?;

@@ -676,15 +676,17 @@ impl Evaluator<'_> {
                 let index = self.index_from_value(value, whole, origin);
                 Ok(StaticValue::Index(self.as_index(index, ty)))
             }
+            (StaticValue::Scalar(value, from), Some(elem)) if from == elem => {
+                Ok(StaticValue::Scalar(value, elem))
+            }
             (StaticValue::Scalar(value, from), Some(elem))
                 if elem != Elem::Bool && (from != Elem::Bool || !elem.is_float()) =>
             {
-                if from == elem {
-                    return Ok(StaticValue::Scalar(value, elem));
-                }
                 Ok(StaticValue::Scalar(Value::Cast(elem, Box::new(value)), elem))
             }
-            (StaticValue::View(view), Some(elem)) if elem != Elem::Bool => {
+            (StaticValue::View(view), Some(elem))
+                if elem != Elem::Bool || self.tables.place(view.place).elem == Elem::Bool =>
+            {
                 let from = self.tables.place(view.place).elem;
                 match from != Elem::Bool || !elem.is_float() {
                     true => self.copy_to_local(view, Some(elem), origin),
