@@ -21,6 +21,8 @@ pub(super) struct Bounds<'b, 'a> {
     pub uniform: &'b Uniform,
     pub names: &'b mut Names,
     pub threads: [i64; 3],
+    /// The elements of a box, or of a matrix that the matrix units read.
+    pub flown: Option<i64>,
 }
 
 /// Coordinates with their ends, and the mode whose elements follow one another.
@@ -34,6 +36,7 @@ impl<'a> Bounds<'_, 'a> {
     ) -> (Result<&'static str, String>, Option<Placed<'s, 'a>>) {
         let place = self.checked.tables().place(site.access.place);
         match (site.means, place.space) {
+            (Transport::Tma | Transport::MatrixUnits, _) if self.flown.is_some() => {}
             (Transport::Tma | Transport::MatrixUnits | Transport::RemoteShared, _)
             | (_, Space::Remote { .. }) => {
                 return (Err(format!("an access {} is not covered", site.means)), None);
@@ -59,7 +62,7 @@ impl<'a> Bounds<'_, 'a> {
         };
         let mut known = Facts::default();
         facts.iter().for_each(|fact| known.add(fact.clone()));
-        let width = width(site, place.elem.bytes());
+        let width = self.flown.unwrap_or_else(|| width(site, place.elem.bytes()));
         let mut placed = Placed { site, element, width, coordinates: None, contiguous: 0 };
         let rank = self.rank(place.space);
         let rule = match place.space {

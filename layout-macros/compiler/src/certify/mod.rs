@@ -7,6 +7,11 @@
 //! | values that all threads agree on | `uniform.rs` |
 //! | barrier intervals | `phases.rs` |
 //! | asynchronous copies of threads | `flights.rs` |
+//! | ghost counters, and the program followed by them | `counters.rs`, `replay.rs`, `values.rs`, `loops.rs`, `guess.rs` |
+//! | what orders, by those counters | `events.rs`, `order.rs` |
+//! | rings: positions, mbarriers | `positions.rs`, `mbarriers.rs` |
+//! | which threads take a branch | `threads.rs` |
+//! | what is in flight, and its pairs | `counts.rs`, `asynchronous.rs` |
 //! | two instances over one set of atoms | `names.rs`, `pair.rs` |
 //! | the checker of proofs | `proof.rs`, `enumerate.rs` |
 //! | the search for proofs | `search.rs` |
@@ -18,23 +23,36 @@
 //! | bank conflicts of the same sites | `banks.rs` |
 //!
 //! Law: an access or a pair of a kind that is not covered is not proved, never skipped. Covered are the accesses of threads, atomic
-//! operations, matrix loads and stores of a warp, and `cp.async`, ordered by barriers of the block, the cluster and the grid.
+//! operations, matrix loads and stores of a warp, and `cp.async`, ordered by barriers of the block, the cluster and the grid; and in
+//! shared memory loads by tensor map and the reads of `wgmma`, ordered by waits, fences, and mbarriers that are rings of one block.
 
+mod asynchronous;
 mod banks;
 mod bounds;
+mod counters;
+mod counts;
 mod damage;
 mod enumerate;
+mod events;
 mod flights;
+mod guess;
 mod inductions;
+mod loops;
+mod mbarriers;
 mod names;
+mod order;
 mod pair;
 mod phases;
+mod positions;
 mod proof;
 mod prover;
+mod replay;
 mod search;
 mod show;
 mod sites;
+mod threads;
 mod uniform;
+mod values;
 
 use super::check::{Checked, check};
 use super::ir::{Kernel, RemarkKind};
@@ -195,10 +213,11 @@ fn with_prover<T>(checked: &Checked, work: impl FnOnce(Prover<'_>) -> T) -> T {
         accesses: BTreeMap::new(),
         unproved: Vec::new(),
     };
-    let (names, axes) = (Names::new(tables, body), prover::axes(checked));
+    let (mut names, axes) = (Names::new(tables, body), prover::axes(checked));
     let flights = flights::flights(&sites, body);
+    let counts = counts::count(checked, &mut names, &sites, axes.threads);
     let (uniform, sites, without) = (&uniform, &sites, Vec::new());
-    work(Prover { checked, uniform, sites, flights, names, axes, certificate, without })
+    work(Prover { checked, uniform, sites, flights, counts, names, axes, certificate, without })
 }
 
 /// Barriers of the block without which, all left out, no race is possible either, at any size: of a variant without races. None where

@@ -19,6 +19,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Variables of the proofs, beyond those of the program.
 const PRIMED: u32 = 1 << 31;
+/// Ghost counters, which no statement assigns.
+const GHOSTS: u32 = 3 << 30;
+/// The most that one counts to.
+const MOST_COUNTED: i128 = 1 << 60;
 
 /// The atoms of a program and those of the proofs.
 pub(super) struct Names {
@@ -26,6 +30,7 @@ pub(super) struct Names {
     /// The element that each pointer names.
     pointers: HashMap<VarId, Option<Index>>,
     made: HashMap<(AtomId, u8), AtomId>,
+    ghosts: u32,
 }
 
 /// Which of the two instances.
@@ -91,7 +96,7 @@ impl Names {
                 }
             }
         });
-        Names { atoms: tables.atoms.clone(), pointers, made: HashMap::new() }
+        Names { atoms: tables.atoms.clone(), pointers, made: HashMap::new(), ghosts: 0 }
     }
 
     /// The element of an access, from its place's first one on. `None` where its pointer is not known.
@@ -110,6 +115,18 @@ impl Names {
         let made = self.atoms.intern(Atom::Variable(variable, 0), range, divisor, None);
         self.made.insert((of, kind), made);
         made
+    }
+
+    /// A new ghost counter; an unknown one may be negative.
+    pub(super) fn ghost(&mut self, unknown: bool) -> AtomId {
+        self.ghosts += 1;
+        let range = Range::new(if unknown { -MOST_COUNTED } else { 0 }, MOST_COUNTED);
+        self.atoms.intern(Atom::Variable(VarId(GHOSTS + self.ghosts), 0), range, 1, None)
+    }
+
+    /// Whether a variable is a ghost counter.
+    pub(super) fn is_ghost(variable: VarId) -> bool {
+        variable.0 > GHOSTS
     }
 
     /// The round of a loop's variable, where an instance is expressed by it.
@@ -188,6 +205,10 @@ impl<'n, 'c> Instance<'n, 'c> {
     }
 
     fn variable(&mut self, id: AtomId, variable: VarId) -> Fallible<Index> {
+        // A counter is each thread's own.
+        if Names::is_ghost(variable) {
+            return Ok(self.differs(id));
+        }
         let counts = |one: &Loop| one.counters.iter().position(|counter| counter.atom == id);
         let found =
             self.common.loops.iter().enumerate().find_map(|(number, one)| Some((number, counts(one)?)));

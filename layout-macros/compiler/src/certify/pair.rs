@@ -71,25 +71,36 @@ impl Pair {
     pub(super) fn new(
         names: &mut Names,
         common: &Common<'_>,
-        (a, b): (&Placed<'_, '_>, &Placed<'_, '_>),
+        pair: (&Placed<'_, '_>, &Placed<'_, '_>),
     ) -> Option<Pair> {
+        Pair::with(names, common, pair, [&[], &[]]).map(|(pair, _)| pair)
+    }
+
+    /// The same, and the instances of other indices of each side.
+    pub(super) fn with(
+        names: &mut Names,
+        common: &Common<'_>,
+        (a, b): (&Placed<'_, '_>, &Placed<'_, '_>),
+        others: [&[Index]; 2],
+    ) -> Option<(Pair, [Vec<Index>; 2])> {
         let coordinates = a.coordinates.as_ref().zip(b.coordinates.as_ref());
         let (left, right) = match coordinates {
             Some((left, right)) => (left.clone(), right.clone()),
             None => (vec![a.element.clone()], vec![b.element.clone()]),
         };
         let contiguous = if coordinates.is_some() { a.contiguous } else { 0 };
-        let mut side = |indices: &[Index], facts: &[Index], side: Side| {
+        let mut side = |indices: &[Index], facts: &[Index], others: &[Index], side: Side| {
             let mut instance = Instance::new(names, common, side);
             let indices: Option<Vec<Index>> =
                 indices.iter().map(|index| instance.index(index).ok()).collect();
             // A fact that is not expressed is left out.
             let facts: Vec<Index> = facts.iter().filter_map(|fact| instance.index(fact).ok()).collect();
-            Some((indices?, facts, instance.own, instance.differing))
+            let others: Option<Vec<Index>> = others.iter().map(|index| instance.index(index).ok()).collect();
+            Some((indices?, facts, others?, instance.own, instance.differing))
         };
-        let (left, facts_a, own_a, mut differing) = side(&left, &a.site.facts, Side::A)?;
-        let (right, facts_b, own_b, others) = side(&right, &b.site.facts, Side::B)?;
-        differing.extend(others);
+        let (left, facts_a, others_a, own_a, mut differing) = side(&left, &a.site.facts, others[0], Side::A)?;
+        let (right, facts_b, others_b, own_b, more) = side(&right, &b.site.facts, others[1], Side::B)?;
+        differing.extend(more);
         let mut facts = Facts::default();
         facts_a.iter().chain(&facts_b).for_each(|fact| facts.add(fact.clone()));
         let aligned = [a, b].iter().all(|one| !one.site.access.unaligned);
@@ -98,18 +109,21 @@ impl Pair {
         let one_place = a.site.access.place == b.site.access.place;
         let equations =
             if one_place { differences((&left, &right), widths, contiguous)? } else { Vec::new() };
-        Some(Pair {
+        let pair = Pair {
             equations,
             facts,
             own_facts: [facts_a, facts_b],
             own: [own_a, own_b],
             differing,
             same_block: common.same_block,
-            by_the_warp: [a, b].iter().any(|one| one.site.means == Transport::Matrix),
+            // A warp's stores by one statement are in order.
+            by_the_warp: !std::ptr::eq(a.site, b.site)
+                && [a, b].iter().any(|one| one.site.means == Transport::Matrix),
             rounds: None,
             atomic: one_place && atomic(a.site.way, b.site.way, common.same_block),
             exclusive: exclusive(common, a.site, b.site),
-        })
+        };
+        Some((pair, [others_a, others_b]))
     }
 }
 

@@ -116,7 +116,7 @@ pub(super) struct State<'p> {
     equal: Vec<(AtomId, AtomId)>,
     /// Atoms that are one number.
     values: Vec<(AtomId, i64)>,
-    /// Quotients whose dividends are known to be equal.
+    /// Quotients and remainders whose dividends are known to be equal.
     closed: Vec<AtomId>,
 }
 
@@ -208,6 +208,9 @@ impl<'p> State<'p> {
                 }
             }
             self.dividends(atoms);
+            if !self.residues(atoms) {
+                return false;
+            }
             for (a, value) in self.values.clone() {
                 if let Some(b) = self.partner(atoms, a)
                     && self.values.contains(&(b, value))
@@ -240,6 +243,7 @@ impl<'p> State<'p> {
             if let (Some(value), true) = (one.value.exact_div(common), one.gap == Range::of(0)) {
                 one.value = value;
             }
+            one.gap = multiples(one.gap, divisor(atoms, &one.value));
         }
     }
 
@@ -273,6 +277,37 @@ impl<'p> State<'p> {
                 self.equations.push(Equation { value, gap: Range::of(0) });
             }
         }
+    }
+
+    /// Rule R: numbers of one remainder differ by a multiple of its divisor. By the facts they differ by less, and so not at all, or by
+    /// something between two multiples: `false`.
+    fn residues(&mut self, atoms: &Atoms) -> bool {
+        for (a, b) in self.equal.clone() {
+            let (Atom::Rem(n, d), Atom::Rem(m, e)) = (atoms.atom(a), atoms.atom(b)) else { continue };
+            let Some(divisor) = d.as_constant().filter(|divisor| *divisor > 0 && d == e) else { continue };
+            if self.closed.contains(&a) {
+                continue;
+            }
+            let Ok(value) = m.sub(n) else { continue };
+            // From `low` to `high` there is no multiple but 0, or none at all.
+            let is_above = |number: i64| {
+                let goal = value.plus(number.saturating_neg());
+                goal.is_ok_and(|goal| self.pair.facts.prove(atoms, &goal))
+            };
+            let is_below = |number: i64| {
+                let goal = value.scale(-1).and_then(|back| back.plus(number));
+                goal.is_ok_and(|goal| self.pair.facts.prove(atoms, &goal))
+            };
+            let (more, less) = (is_above(1 - divisor), is_below(divisor - 1));
+            if less && is_above(1) || more && is_below(-1) {
+                return false;
+            }
+            if more && less {
+                self.closed.push(a);
+                self.equations.push(Equation { value, gap: Range::of(0) });
+            }
+        }
+        true
     }
 
     /// Splits an equation.
@@ -354,6 +389,22 @@ impl<'p> State<'p> {
     fn agree(&self, id: AtomId) -> bool {
         self.pair.differing.get(&id).is_some_and(|other| self.equal.contains(&(id, *other)))
     }
+}
+
+/// A number that divides every value of an index.
+fn divisor(atoms: &Atoms, index: &Index) -> i64 {
+    index.terms().iter().fold(index.offset(), |all, (monomial, factor)| {
+        let divisors = monomial.iter().map(|id| atoms.facts(*id).divisor);
+        let product = divisors.fold(Some(*factor), |product: Option<i64>, one| product?.checked_mul(one));
+        gcd(all, product.unwrap_or(*factor))
+    })
+}
+
+/// The smallest range with the multiples of a number that a range has: a sum of 0 has no other gaps. Without one it is as before.
+fn multiples(range: Range, number: i64) -> Range {
+    let number = i128::from(number.saturating_abs()).max(1);
+    let (low, high) = (-(-range.low).div_euclid(number) * number, range.high.div_euclid(number) * number);
+    if low <= high { Range::new(low, high) } else { range }
 }
 
 /// `factor * x + rest = 0` for an atom: the atom, and both numbers.

@@ -4,20 +4,21 @@
 //! is in the list of what is not proved.
 
 use super::bounds::Bounds;
+use super::counts::Counts;
 use super::flights::Flights;
 use super::names::{self, Common, Names};
 use super::pair::{Pair, Placed};
 use super::phases::{self, Phases, Relation};
 use super::proof::{self, Axes};
 use super::search;
-use super::sites::{Site, Sites};
+use super::sites::{Line, Site, Sites};
 use super::uniform::Uniform;
 use super::{Certificate, Unproved};
 use crate::check::Checked;
 use crate::index::{Atom, AtomId, Index};
 use crate::ir::{BinaryOp, Special};
 use crate::origin::Origin;
-use crate::program::{Comparison, Part, Space, StatementKind, Tables, Transport, walk};
+use crate::program::{Comparison, Operation, Part, Space, StatementKind, Tables, Transport, walk};
 
 /// A copy that is open.
 const IN_STAGES: &str = "`cp.async` in flight at the end of a round of its loop, or of the kernel,";
@@ -39,6 +40,7 @@ pub(super) struct Prover<'a> {
     pub uniform: &'a [Uniform; 2],
     pub sites: &'a Sites<'a>,
     pub flights: Flights,
+    pub counts: Counts,
     pub names: Names,
     pub axes: Axes,
     pub certificate: Certificate,
@@ -76,29 +78,51 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// Reports what no rule covers: mbarriers, tensor maps, memory of other blocks.
+    /// Reports what no rule covers: mbarriers that are no ring, stores by tensor map, memory of other blocks.
     pub(super) fn uncovered(&mut self) {
-        let mut found: Vec<(Origin, &'static str)> = Vec::new();
+        let mut found: Vec<(Origin, String)> = Vec::new();
         walk::statements(self.checked.body(), &mut |part| {
             let Part::Statement(line) = part else { return };
             let what = match &line.kind {
-                StatementKind::Signal(signal) if signal.parts().0.is_some() => "an mbarrier",
-                StatementKind::Operation(operation) => match operation.means() {
-                    Transport::Tma => "a copy by tensor map",
-                    Transport::RemoteShared => "a store to another block",
-                    Transport::CopyAsync if self.flights.is_open(std::ptr::from_ref(line)) => IN_STAGES,
-                    Transport::Thread
-                    | Transport::Atomic
-                    | Transport::Matrix
-                    | Transport::MatrixUnits
-                    | Transport::CopyAsync => return,
-                },
-                _ => return,
+                StatementKind::Signal(signal) => signal.parts().0.and_then(|barrier| {
+                    let wrong = self.counts.wrong.get(&barrier.place.0)?;
+                    Some(format!("this mbarrier orders nothing that is proved: {wrong}"))
+                }),
+                StatementKind::Operation(operation) => self.uncovered_operation(line, operation),
+                _ => None,
             };
-            found.push((line.origin, what));
+            found.extend(what.map(|what| (line.origin, what)));
         });
         for (origin, what) in found {
-            self.unproved(true, "", (origin, None), format!("{what} is not covered"));
+            self.unproved(true, "", (origin, None), what);
+        }
+    }
+
+    fn uncovered_operation(&self, line: &Line, operation: &Operation) -> Option<String> {
+        let key = std::ptr::from_ref(line);
+        match operation.means() {
+            Transport::Tma => match self.counts.maps.get(&key) {
+                Some(map) => {
+                    let argument = self.checked.plan().maps.get(*map as usize)?.argument;
+                    let mut places = self.tables().places.iter();
+                    let is_written =
+                        places.any(|place| place.space == Space::Global(argument) && place.mutable);
+                    is_written.then(|| {
+                        "a copy by tensor map from a tensor that is written is not covered".to_owned()
+                    })
+                }
+                None if matches!(operation, Operation::PrefetchMap(_)) => None,
+                None => Some("a store by tensor map is not covered".to_owned()),
+            },
+            Transport::RemoteShared => Some("a store to another block is not covered".to_owned()),
+            Transport::MatrixUnits if matches!(operation, Operation::TensorProduct(_)) => {
+                Some("a product in tensor memory is not covered".to_owned())
+            }
+            Transport::Thread
+            | Transport::Atomic
+            | Transport::Matrix
+            | Transport::MatrixUnits
+            | Transport::CopyAsync => None,
         }
     }
 
@@ -117,7 +141,9 @@ impl<'a> Prover<'a> {
         let sites = self.sites;
         let mut placed = Vec::with_capacity(sites.sites.len());
         for site in &sites.sites {
+            let flown = self.flown(site);
             let mut bounds = Bounds {
+                flown,
                 checked: self.checked,
                 loops: &sites.loops,
                 uniform: &self.uniform[0],
@@ -207,15 +233,20 @@ impl<'a> Prover<'a> {
             if matches!(place.space, Space::Remote { .. }) {
                 return Some("memory of another block is not covered".to_owned());
             }
+            let is_global = matches!(place.space, Space::Global(_));
             match site.means {
-                Transport::CopyAsync if self.flights.is_open(site.statement) => {
-                    return Some(format!("{IN_STAGES} is not covered"));
+                Transport::CopyAsync if is_global && self.flights.is_open(site.statement) => {
+                    return Some(format!("{IN_STAGES} from a tensor that is written, is not covered"));
                 }
-                Transport::Thread | Transport::Atomic | Transport::Matrix | Transport::CopyAsync => {}
-                Transport::Tma => return Some("a copy by tensor map is not covered".to_owned()),
-                Transport::MatrixUnits => {
-                    return Some("reads by the matrix units are not covered".to_owned());
+                Transport::Tma | Transport::MatrixUnits if self.flown(site).is_none() => {
+                    return Some(format!("an access {} is not covered", site.means));
                 }
+                Transport::Thread
+                | Transport::Atomic
+                | Transport::Matrix
+                | Transport::CopyAsync
+                | Transport::Tma
+                | Transport::MatrixUnits => {}
                 Transport::RemoteShared => return Some("a store to another block is not covered".to_owned()),
             }
         }
@@ -224,6 +255,23 @@ impl<'a> Prover<'a> {
 
     /// The rule that proves a pair.
     fn pair(
+        &mut self,
+        phases: &[Phases; 2],
+        a: &Placed<'a, 'a>,
+        b: &Placed<'a, 'a>,
+    ) -> Result<&'static str, String> {
+        let shared = matches!(self.tables().place(a.site.access.place).space, Space::Shared { .. });
+        if self.is_counted(a.site) || self.is_counted(b.site) {
+            return self.counted(a, b);
+        }
+        self.synchronous(phases, a, b).or_else(|reason| match shared && self.counts.is_any() {
+            true => self.counted(a, b).map_err(|_| reason),
+            false => Err(reason),
+        })
+    }
+
+    /// The rule that proves a pair by barriers alone.
+    fn synchronous(
         &mut self,
         phases: &[Phases; 2],
         a: &Placed<'a, 'a>,
