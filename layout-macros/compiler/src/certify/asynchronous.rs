@@ -3,6 +3,7 @@
 //! Law: such a pair is proved at each two moments of its accesses: one comes before the other by a counter, or what holds where neither
 //! does makes their elements differ. A site without a moment is proved of nothing.
 
+use super::bounds::row_start;
 use super::names::Common;
 use super::order::{At, Fact};
 use super::pair::{Equation, Pair, Placed};
@@ -30,30 +31,29 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// Elements that a box or a matrix touches; `None` of another one.
-    pub(super) fn flown(&self, site: &Site<'_>) -> Option<i64> {
-        let plan = self.checked.plan();
-        let line = site.statement;
-        if self.counts.loads.contains_key(&line) {
-            let map = self.counts.maps.get(&line).and_then(|map| plan.maps.get(*map as usize))?;
-            return Some(i64::from(map.bytes() / map.elem.bytes().max(1)));
+    /// Elements that a box or a matrix touches, and of a row that it begins with; `None` of another one.
+    pub(super) fn flown(&self, site: &Site<'_>) -> Option<(i64, i64)> {
+        if let Some(map) = self.counts.maps.get(&site.statement) {
+            let map = self.checked.plan().maps.get(*map as usize)?;
+            return Some((i64::from(map.bytes() / map.elem.bytes().max(1)), 1));
         }
         let size = i64::from(self.checked.tables().place(site.access.place).elem.bytes().max(1));
-        self.counts.products.get(&std::ptr::from_ref(site.access)).map(|(bytes, _)| bytes / size)
+        let (bytes, swizzle) = self.counts.products.get(&std::ptr::from_ref(site.access))?;
+        Some((bytes / size, (swizzle / size).max(1)))
     }
 
     /// The element from which on an access touches memory: of a matrix the first one of its row of the swizzle.
     fn from(&self, site: &Site<'_>, element: Index) -> Option<Index> {
-        let Some((_, swizzle)) = self.counts.products.get(&std::ptr::from_ref(site.access)) else {
-            return Some(element);
-        };
-        let size = i64::from(self.checked.tables().place(site.access.place).elem.bytes().max(1));
-        let row = (swizzle / size).max(1);
-        let whole = element.terms().iter().all(|(monomial, factor)| {
-            let divisor = |id: &AtomId| self.names.atoms.facts(*id).divisor;
-            monomial.iter().fold(*factor, |product, id| product.saturating_mul(divisor(id))) % row == 0
-        });
-        whole.then(|| element.plus(-element.offset().rem_euclid(row)).ok())?
+        match self.flown(site) {
+            Some((_, row)) if row > 1 => row_start(&self.names.atoms, &element, row),
+            _ => Some(element),
+        }
+    }
+
+    /// When a site's access happens; never where that is not known.
+    pub(super) fn moments(&self, site: &Site<'_>) -> &[Moment] {
+        let number = self.sites.sites.iter().position(|one| std::ptr::eq(one, site));
+        number.and_then(|number| self.counts.moments.get(&number)).map_or(&[], Vec::as_slice)
     }
 
     /// The round of an unrolled loop.
@@ -84,15 +84,10 @@ impl<'a> Prover<'a> {
 
     /// The rule that proves a pair of one block by counters.
     pub(super) fn counted(&mut self, a: &Placed<'a, 'a>, b: &Placed<'a, 'a>) -> Result<&'static str, String> {
-        let sites = self.sites;
-        let number = |site: &Site<'_>| sites.sites.iter().position(|one| std::ptr::eq(one, site));
-        let moments = |one: &Placed<'_, '_>| {
-            let known = number(one.site).and_then(|number| self.counts.moments.get(&number));
-            known.cloned().filter(|list| !list.is_empty())
-        };
-        let (Some(left), Some(right)) = (moments(a), moments(b)) else {
+        let (left, right) = (self.moments(a.site).to_vec(), self.moments(b.site).to_vec());
+        if left.is_empty() || right.is_empty() {
             return Err("it is not known when the accesses happen".to_owned());
-        };
+        }
         if left.len() * right.len() > MOST_MOMENTS {
             return Err("the accesses happen in too many rounds of unrolled loops".to_owned());
         }
@@ -184,7 +179,8 @@ impl<'a> Prover<'a> {
         }
         self.bind(&mut pair, &numbers).ok_or_else(overflow)?;
         self.same_thread(&mut pair, first, second);
-        if self.is_counted(a.site) || self.is_counted(b.site) {
+        // What is in flight is unordered with its own thread, too.
+        if [a, b].iter().any(|one| is_in_flight(one.site)) {
             // A thread is in one branch of an `if` in one round of the loops around it.
             let once = match same {
                 Some(same) => same.then_some(around.len()),
@@ -249,7 +245,7 @@ impl<'a> Prover<'a> {
     }
 
     /// That a thread is the same one, where both moments are of that one alone.
-    fn same_thread(&self, pair: &mut Pair, first: &Moment, second: &Moment) {
+    pub(super) fn same_thread(&self, pair: &mut Pair, first: &Moment, second: &Moment) {
         if !first.threads.are_one(&second.threads) {
             return;
         }
@@ -269,6 +265,14 @@ impl<'a> Prover<'a> {
 fn branches(a: &Site<'_>, b: &Site<'_>) -> Option<usize> {
     let mut both = a.branches.iter().zip(&b.branches).take_while(|(a, b)| a.number == b.number);
     both.find(|(a, b)| a.holds != b.holds).map(|(a, _)| a.depth)
+}
+
+/// Whether an access goes on behind its statement.
+fn is_in_flight(site: &Site<'_>) -> bool {
+    match site.means {
+        Transport::Tma | Transport::MatrixUnits | Transport::CopyAsync | Transport::RemoteShared => true,
+        Transport::Thread | Transport::Atomic | Transport::Matrix => false,
+    }
 }
 
 /// A fact with its number rounded down to a multiple of what all factors have in common.

@@ -10,7 +10,7 @@ use super::pair::Placed;
 use super::sites::{Loop, Site};
 use super::uniform::Uniform;
 use crate::check::Checked;
-use crate::index::{Atom, AtomFacts, AtomId, Index};
+use crate::index::{Atom, AtomFacts, AtomId, Atoms, Index};
 use crate::launch::{Extent, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::program::{Space, Transport};
 use crate::prove::Facts;
@@ -21,8 +21,8 @@ pub(super) struct Bounds<'b, 'a> {
     pub uniform: &'b Uniform,
     pub names: &'b mut Names,
     pub threads: [i64; 3],
-    /// The elements of a box, or of a matrix that the matrix units read.
-    pub flown: Option<i64>,
+    /// The elements of a box, or of a matrix that the matrix units read, and of a row that it begins with.
+    pub flown: Option<(i64, i64)>,
 }
 
 /// Coordinates with their ends, and the mode whose elements follow one another.
@@ -62,7 +62,7 @@ impl<'a> Bounds<'_, 'a> {
         };
         let mut known = Facts::default();
         facts.iter().for_each(|fact| known.add(fact.clone()));
-        let width = self.flown.unwrap_or_else(|| width(site, place.elem.bytes()));
+        let (width, row) = self.flown.unwrap_or_else(|| (width(site, place.elem.bytes()), 1));
         let mut placed = Placed { site, element, width, coordinates: None, contiguous: 0 };
         let rank = self.rank(place.space);
         let rule = match place.space {
@@ -80,6 +80,12 @@ impl<'a> Bounds<'_, 'a> {
                     rule
                 }
                 None => Err("its coordinates are not those of its element".to_owned()),
+            },
+            _ if row > 1 => match row_start(&self.names.atoms, &own, row) {
+                Some(own) => {
+                    self.elements(&known, &facts, &own, i64::try_from(place.len).unwrap_or(0) - width)
+                }
+                None => Err("the first row of a matrix is not known".to_owned()),
             },
             _ => self.elements(&known, &facts, &own, i64::try_from(place.len).unwrap_or(0) - width),
         };
@@ -219,6 +225,16 @@ impl<'a> Bounds<'_, 'a> {
             false => Err("its element may be outside of the allocation".to_owned()),
         }
     }
+}
+
+/// The first element of the row of so many that an element is in, where its number in the row is known.
+pub(super) fn row_start(atoms: &Atoms, element: &Index, row: i64) -> Option<Index> {
+    let whole = element.terms().iter().all(|(monomial, factor)| {
+        let divisors = monomial.iter().map(|id| atoms.facts(*id).divisor);
+        let product = divisors.fold(Some(*factor), |product, one| product?.checked_mul(one));
+        product.unwrap_or(*factor) % row == 0
+    });
+    whole.then(|| element.plus(-element.offset().rem_euclid(row)).ok())?
 }
 
 /// Elements that an access touches from its first one on.

@@ -26,6 +26,12 @@ pub(super) enum Key {
     Products,
     ProductsDone,
     ProductsDoneAll,
+    /// Groups of its stores by tensor map, those that have read shared memory, and those at the last barrier.
+    Stores,
+    StoresRead,
+    StoresReadAll,
+    /// Whether a store is in no group yet, as a number.
+    StoresOpen,
     /// Phases of an array of mbarriers that it has waited for: all before this number.
     Waits(u32),
     /// The same of any thread whose next barrier orders it.
@@ -48,21 +54,30 @@ impl Key {
             | Key::BarriersFenced
             | Key::ProductsDone
             | Key::ProductsDoneAll
+            | Key::StoresRead
+            | Key::StoresReadAll
             | Key::Waits(_)
             | Key::Seen(_) => true,
             Key::Barriers
             | Key::Commits
             | Key::Fences
             | Key::Products
+            | Key::Stores
+            | Key::StoresOpen
             | Key::Arrivals(_)
             | Key::Bytes(_)
             | Key::Ghost(_) => false,
         }
     }
 
+    /// Whether it goes on where a branch ends it: events of numbers from some one on do not happen.
+    fn is_prefixed(self) -> bool {
+        matches!(self, Key::Arrivals(_) | Key::Bytes(_))
+    }
+
     /// Whether it is an actor's.
     pub(super) fn is_actors(self) -> bool {
-        matches!(self, Key::Seen(_) | Key::Arrivals(_) | Key::Bytes(_))
+        self.is_prefixed() || matches!(self, Key::Seen(_) | Key::Stores | Key::StoresRead | Key::StoresOpen)
     }
 }
 
@@ -122,6 +137,7 @@ impl State {
             (Key::Done, Key::DoneAll),
             (Key::Fences, Key::FencesAll),
             (Key::ProductsDone, Key::ProductsDoneAll),
+            (Key::StoresRead, Key::StoresReadAll),
         ] {
             // What was complete at an earlier barrier still is.
             if let Some(value) = self.get(own).cloned() {
@@ -151,7 +167,7 @@ impl State {
             let value = match (a == b, key.is_actors()) {
                 (true, _) => Some(a),
                 (false, true) => {
-                    let adopts = if key.is_bound() { certain } else { adopts };
+                    let adopts = if key.is_prefixed() { adopts } else { certain };
                     match (Some(a) == before, Some(b) == before) {
                         (false, true) if adopts[0] => Some(a),
                         (true, false) if adopts[1] => Some(b),

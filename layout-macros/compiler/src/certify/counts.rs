@@ -2,7 +2,7 @@
 //!
 //! Law: a program without anything asynchronous has no counters. Mbarriers whose memory is also accessed otherwise order nothing.
 
-use super::counters::{Key, State};
+use super::counters::{Key, State, apart};
 use super::mbarriers;
 use super::names::Names;
 use super::replay::{Moment, Replay};
@@ -27,8 +27,10 @@ pub(super) struct Counts {
     pub wrong: BTreeMap<u32, &'static str>,
     /// The loads by tensor map, each with its array.
     pub loads: HashMap<*const Line, u32>,
-    /// Their tensor maps.
+    /// The tensor maps of loads and stores.
     pub maps: HashMap<*const Line, u32>,
+    /// Whether all stores have read shared memory at the kernel's end.
+    pub is_read: bool,
     /// Bytes of each matrix in shared memory that the matrix units read, and of a row of its swizzle.
     pub products: HashMap<*const Access, (i64, i64)>,
 }
@@ -61,6 +63,7 @@ pub(super) fn count<'a>(
                     found.loads.insert(key, load.barrier.place.0);
                     found.maps.insert(key, load.map);
                 }
+                Operation::TensorStore(store) => drop(found.maps.insert(key, store.map)),
                 Operation::Wgmma(product) => {
                     let size = product.elem.bytes();
                     let mut add = |matrix: &SharedMatrix, rows| {
@@ -96,7 +99,15 @@ pub(super) fn count<'a>(
     for _ in 0..=arrays.len() {
         replay.moments.clear();
         replay.arrays.clear();
-        replay.list(body, begins(&arrays, &replay.starts));
+        replay.storing.clear();
+        let end = replay.list(body, begins(&arrays, &replay.starts));
+        let end = end.and_then(|end| {
+            let in_flight = apart(end.get(Key::Stores)?, end.get(Key::StoresRead)?)?;
+            Some(in_flight + end.get(Key::StoresOpen)?.as_constant()?)
+        });
+        // By the same threads everywhere: then one's count is that of each.
+        let mut storing = replay.storing.iter();
+        found.is_read = end == Some(0) && storing.all(|own| !own.mixed) && replay.storing.len() <= 1;
         let wanted = std::mem::take(&mut replay.wanted);
         if wanted.is_empty() {
             break;
@@ -158,6 +169,10 @@ fn begins(arrays: &[u32], starts: &BTreeMap<u32, i64>) -> State {
         Key::Products,
         Key::ProductsDone,
         Key::ProductsDoneAll,
+        Key::Stores,
+        Key::StoresRead,
+        Key::StoresReadAll,
+        Key::StoresOpen,
     ] {
         set(key, 0);
     }

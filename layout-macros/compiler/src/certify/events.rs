@@ -17,7 +17,9 @@ impl Events {
     pub(super) fn is_event(line: &Line) -> bool {
         match &line.kind {
             StatementKind::Barrier(_) | StatementKind::Signal(_) => true,
-            StatementKind::Operation(Operation::TensorLoad(_) | Operation::RemoteStore(_)) => true,
+            StatementKind::Operation(
+                Operation::TensorLoad(_) | Operation::TensorStore(_) | Operation::RemoteStore(_),
+            ) => true,
             StatementKind::Operation(_)
             | StatementKind::Let(..)
             | StatementKind::LetIndex(..)
@@ -49,6 +51,10 @@ impl<'a> Replay<'_, 'a> {
             StatementKind::Operation(Operation::TensorLoad(load)) => {
                 let bytes = self.boxes.get(load.map as usize).map_or(0, |one| one.bytes());
                 self.load(&load.barrier, load.multicast.is_some(), i64::from(bytes), state);
+            }
+            StatementKind::Operation(Operation::TensorStore(_)) => {
+                self.store();
+                state.set(Key::StoresOpen, Some(Index::constant(1)));
             }
             StatementKind::Operation(Operation::RemoteStore(store)) => {
                 self.array(&store.barrier).refuse("another block reports to it");
@@ -113,11 +119,19 @@ impl<'a> Replay<'_, 'a> {
                 let done = state.get(Key::Products).and_then(|all| all.plus(-i64::from(*left)).ok());
                 state.renew(Key::ProductsDone, done);
             }
+            Signal::BulkCommit => {
+                self.store();
+                state.add(Key::Stores, 1);
+                state.set(Key::StoresOpen, Some(Index::constant(0)));
+            }
+            Signal::BulkWait { groups, .. } => {
+                self.store();
+                let done = state.get(Key::Stores).and_then(|all| all.plus(-i64::from(*groups)).ok());
+                state.renew(Key::StoresRead, done);
+            }
             Signal::AsyncProxyFence { global: true }
             | Signal::BarrierInitFence
             | Signal::MemoryFence(_)
-            | Signal::BulkCommit
-            | Signal::BulkWait { .. }
             | Signal::MatrixFence
             | Signal::TensorAllocate { .. }
             | Signal::TensorFree { .. }
@@ -126,6 +140,14 @@ impl<'a> Replay<'_, 'a> {
             | Signal::DependencyWait
             | Signal::LaunchDependents
             | Signal::NamedBarrier { .. } => {}
+        }
+    }
+
+    /// Notes who stores, commits and waits.
+    fn store(&mut self) {
+        if self.recording {
+            let threads = self.threads();
+            self.storing.insert(threads);
         }
     }
 

@@ -101,10 +101,20 @@ pub(super) fn handed(atoms: &Atoms, arrays: &Arrays) -> Vec<(u32, u32)> {
     pairs.filter(|(place, _, over)| is_handed(*place, over)).map(|(place, other, _)| (place, other)).collect()
 }
 
+/// Arrays whose phases never end: who arrives for a number waits for it, at the array itself or by another one.
+fn endless(atoms: &Atoms, arrays: &Arrays) -> Vec<u32> {
+    let pairs = handed(atoms, arrays);
+    let both = |(place, other): &&(u32, u32)| pairs.contains(&(*other, *place));
+    pairs.iter().filter(both).map(|(place, _)| *place).collect()
+}
+
 /// The arrays that order, and why the others do not.
 pub(super) fn judge(atoms: &Atoms, arrays: &Arrays) -> BTreeMap<u32, Result<(), &'static str>> {
     let mut judged: BTreeMap<u32, Result<(), &'static str>> =
         arrays.iter().map(|(place, array)| (*place, array.own(atoms))).collect();
+    for place in endless(atoms, arrays) {
+        judged.insert(place, Err("its phases never end: who arrives for one waits for it"));
+    }
     // Each way around a ring is shown under the assumption that the numbers before are in order: an induction over the time.
     loop {
         let good = |judged: &BTreeMap<u32, Result<(), &'static str>>, place: &u32| {

@@ -10,6 +10,7 @@
 //! | ghost counters, and the program followed by them | `counters.rs`, `replay.rs`, `values.rs`, `loops.rs`, `guess.rs` |
 //! | what orders, by those counters | `events.rs`, `order.rs` |
 //! | rings: positions, mbarriers | `positions.rs`, `mbarriers.rs` |
+//! | boxes that are stored | `stores.rs` |
 //! | which threads take a branch | `threads.rs` |
 //! | what is in flight, and its pairs | `counts.rs`, `asynchronous.rs` |
 //! | two instances over one set of atoms | `names.rs`, `pair.rs` |
@@ -50,6 +51,7 @@ mod replay;
 mod search;
 mod show;
 mod sites;
+mod stores;
 mod threads;
 mod uniform;
 mod values;
@@ -58,7 +60,7 @@ use super::check::{Checked, check};
 use super::ir::{Kernel, RemarkKind};
 use super::origin::{Errors, KernelError, Origin, Position};
 use super::params::{ParamSet, Promises};
-use super::program::{Part, Participants, StatementKind, walk};
+use super::program::{Part, Participants, StatementKind, Transport, walk};
 use super::specialise::specialise;
 pub use banks::{BankConflict, bank_conflicts};
 use names::Names;
@@ -171,6 +173,7 @@ pub fn certify(checked: &Checked) -> Certificate {
         prover.barriers();
         let placed = prover.bounds();
         prover.pairs(&placed);
+        prover.stores(&placed);
         prover.certificate.unproved.sort_by_key(|one| (one.first, one.second));
         prover.certificate
     })
@@ -226,7 +229,11 @@ pub(super) fn redundant_barriers(checked: &Checked) -> Vec<Origin> {
     let (mut barriers, mut is_plain) = (Vec::new(), true);
     walk::statements(checked.body(), &mut |part| {
         let Part::Statement(line) = part else { return };
-        is_plain &= !matches!(line.kind, StatementKind::Atomic { .. } | StatementKind::Signal(_));
+        is_plain &= match &line.kind {
+            StatementKind::Atomic { .. } | StatementKind::Signal(_) => false,
+            StatementKind::Operation(operation) => operation.means() != Transport::Tma,
+            _ => true,
+        };
         let is_barrier = matches!(line.kind, StatementKind::Barrier(Participants::Block));
         if is_barrier && !barriers.contains(&line.origin) {
             barriers.push(line.origin);

@@ -47,6 +47,11 @@ impl At<'_, '_> {
         let mut facts: Vec<Fact> = Vec::new();
         let mut fails = |own: Option<Index>, passed: Option<Index>| facts.extend(own.zip(passed));
         match self.site.means {
+            Transport::Tma if self.array.is_none() => {
+                if counts.is_read {
+                    fails(self.get(Key::Stores), other.get(Key::StoresReadAll));
+                }
+            }
             Transport::Tma => {
                 let own = self.array.filter(|own| arrays.iter().any(|(array, _)| array == own));
                 if let Some(array) = own {

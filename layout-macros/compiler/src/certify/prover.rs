@@ -49,11 +49,11 @@ pub(super) struct Prover<'a> {
 }
 
 impl<'a> Prover<'a> {
-    fn tables(&self) -> &'a Tables {
+    pub(super) fn tables(&self) -> &'a Tables {
         self.checked.tables()
     }
 
-    fn unproved(
+    pub(super) fn unproved(
         &mut self,
         race: bool,
         tensor: &str,
@@ -102,6 +102,7 @@ impl<'a> Prover<'a> {
         let key = std::ptr::from_ref(line);
         match operation.means() {
             Transport::Tma => match self.counts.maps.get(&key) {
+                Some(_) if !self.counts.loads.contains_key(&key) => None,
                 Some(map) => {
                     let argument = self.checked.plan().maps.get(*map as usize)?.argument;
                     let mut places = self.tables().places.iter();
@@ -111,8 +112,8 @@ impl<'a> Prover<'a> {
                         "a copy by tensor map from a tensor that is written is not covered".to_owned()
                     })
                 }
-                None if matches!(operation, Operation::PrefetchMap(_)) => None,
-                None => Some("a store by tensor map is not covered".to_owned()),
+                // A hint.
+                None => None,
             },
             Transport::RemoteShared => Some("a store to another block is not covered".to_owned()),
             Transport::MatrixUnits if matches!(operation, Operation::TensorProduct(_)) => {

@@ -13,7 +13,7 @@ use super::threads::{Conditions, Threads};
 use crate::index::{AtomId, Index, VarId};
 use crate::ir::BinaryOp;
 use crate::program::{Access, StatementKind, Tables, TensorMap, Value};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Where an access happens: in the rounds of unrolled loops that are bound.
@@ -56,6 +56,8 @@ pub(super) struct Replay<'r, 'a> {
     pub boxes: &'a [TensorMap],
     /// Numbers that waits begin with, where a run has shown that they are not those of `starts`.
     pub wanted: BTreeMap<u32, i64>,
+    /// The threads that store by tensor map, commit groups of stores, and wait for them.
+    pub storing: BTreeSet<Threads>,
     pub guessing: bool,
     /// Loops around that are not unrolled.
     pub depth: usize,
@@ -93,6 +95,7 @@ impl<'r, 'a> Replay<'r, 'a> {
             bound: Vec::new(),
             boxes,
             wanted: BTreeMap::new(),
+            storing: BTreeSet::new(),
             guessing: false,
             depth: 0,
             unknown: HashMap::new(),
@@ -188,6 +191,9 @@ impl<'r, 'a> Replay<'r, 'a> {
 
     /// What a condition that holds, or does not, says of who is there.
     fn guards(&mut self, state: &State, condition: &Value<Access>, holds: bool) -> Vec<Guard> {
+        if self.decided(state, condition) == Some(holds) {
+            return Vec::new();
+        }
         if let Some(set) = self.conditions.set(&self.names.atoms, condition, holds) {
             return vec![Guard::Actors(set)];
         }
