@@ -84,6 +84,17 @@ impl<'a> Prover<'a> {
 
     /// The rule that proves a pair of one block by counters.
     pub(super) fn counted(&mut self, a: &Placed<'a, 'a>, b: &Placed<'a, 'a>) -> Result<&'static str, String> {
+        let mut rule = "order";
+        for pair in self.unordered(a, b)? {
+            let unordered = "no barrier, fence or wait is shown to order it with the other access";
+            let proof = search::search(&mut self.names.atoms, &self.axes, &pair).ok_or(unordered)?;
+            rule = proof::rule(&proof);
+        }
+        Ok(rule)
+    }
+
+    /// The accesses at each two moments of which neither comes before the other.
+    pub(super) fn unordered(&mut self, a: &Placed<'a, 'a>, b: &Placed<'a, 'a>) -> Result<Vec<Pair>, String> {
         let (left, right) = (self.moments(a.site).to_vec(), self.moments(b.site).to_vec());
         if left.is_empty() || right.is_empty() {
             return Err("it is not known when the accesses happen".to_owned());
@@ -91,29 +102,23 @@ impl<'a> Prover<'a> {
         if left.len() * right.len() > MOST_MOMENTS {
             return Err("the accesses happen in too many rounds of unrolled loops".to_owned());
         }
-        let mut rule = "order";
+        let mut pairs = Vec::new();
+        let same = std::ptr::eq(a.site, b.site);
         for (at, first) in left.iter().enumerate() {
-            for (other, second) in right.iter().enumerate() {
-                let same = std::ptr::eq(a.site, b.site);
-                if same && other < at {
-                    continue;
-                }
-                match self.at_moments((a, first), (b, second), same.then_some(at == other))? {
-                    "order" => {}
-                    proved => rule = proved,
-                }
+            for (other, second) in right.iter().enumerate().skip(if same { at } else { 0 }) {
+                pairs.extend(self.at_moments((a, first), (b, second), same.then_some(at == other))?);
             }
         }
-        Ok(rule)
+        Ok(pairs)
     }
 
-    /// The same at two moments; of one site with itself `same` says whether they are one.
-    fn at_moments(
+    /// Both accesses at two moments, of one site with itself `same` says whether they are one; `None` where one comes before the other.
+    pub(super) fn at_moments(
         &mut self,
         (a, first): (&Placed<'a, 'a>, &Moment),
         (b, second): (&Placed<'a, 'a>, &Moment),
         same: Option<bool>,
-    ) -> Result<&'static str, String> {
+    ) -> Result<Option<Pair>, String> {
         let array = |site: &Site<'_>| self.counts.loads.get(&site.statement).copied();
         let left = At { site: a.site, moment: first, array: array(a.site) };
         let right = At { site: b.site, moment: second, array: array(b.site) };
@@ -158,7 +163,7 @@ impl<'a> Prover<'a> {
             let (more, less) = if at < there.len() { (own, other) } else { (other, own) };
             let fact = more.sub(less).map_err(|_| overflow())?;
             if fact.as_constant().is_some_and(|number| number < 0) {
-                return Ok("order");
+                return Ok(None);
             }
             pair.facts.add(rounded(&fact));
         }
@@ -192,10 +197,7 @@ impl<'a> Prover<'a> {
                 None => pair.by_the_warp = true,
             }
         }
-        match search::search(&mut self.names.atoms, &self.axes, &pair) {
-            Some(proof) => Ok(proof::rule(&proof)),
-            None => Err("no barrier, fence or wait is shown to order it with the other access".to_owned()),
-        }
+        Ok(Some(pair))
     }
 
     /// Puts numbers in the places of atoms.

@@ -230,8 +230,8 @@ impl<'a> Bounds<'_, 'a> {
 /// The first element of the row of so many that an element is in, where its number in the row is known.
 pub(super) fn row_start(atoms: &Atoms, element: &Index, row: i64) -> Option<Index> {
     let whole = element.terms().iter().all(|(monomial, factor)| {
-        let divisors = monomial.iter().map(|id| atoms.facts(*id).divisor);
-        let product = divisors.fold(Some(*factor), |product, one| product?.checked_mul(one));
+        let mut divisors = monomial.iter().map(|id| atoms.facts(*id).divisor);
+        let product = divisors.try_fold(*factor, |product: i64, one| product.checked_mul(one));
         product.unwrap_or(*factor) % row == 0
     });
     whole.then(|| element.plus(-element.offset().rem_euclid(row)).ok())?

@@ -48,8 +48,16 @@ pub fn damaged(checked: &Checked, seed: u64, count: usize) -> Damage {
                     continue;
                 }
                 let (Some(left), Some(right)) = (&placed[at], &placed[other]) else { continue };
-                for (grid, relation) in prover.cases(&phases, a, b) {
-                    let Some(pair) = prover.instances(grid, &relation, left, right) else { continue };
+                let pairs: Vec<Pair> = match prover.is_counted(a) || prover.is_counted(b) {
+                    true => prover.unordered(left, right).unwrap_or_default(),
+                    false => {
+                        let cases = prover.cases(&phases, a, b);
+                        let instance =
+                            |(grid, relation): (bool, _)| prover.instances(grid, &relation, left, right);
+                        cases.into_iter().filter_map(instance).collect()
+                    }
+                };
+                for pair in pairs {
                     let (atoms, axes) = (&mut prover.names.atoms, &prover.axes);
                     let own = search::search(atoms, axes, &pair);
                     for _ in 0..count {

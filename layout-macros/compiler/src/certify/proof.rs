@@ -394,8 +394,8 @@ impl<'p> State<'p> {
 /// A number that divides every value of an index.
 fn divisor(atoms: &Atoms, index: &Index) -> i64 {
     index.terms().iter().fold(index.offset(), |all, (monomial, factor)| {
-        let divisors = monomial.iter().map(|id| atoms.facts(*id).divisor);
-        let product = divisors.fold(Some(*factor), |product: Option<i64>, one| product?.checked_mul(one));
+        let mut divisors = monomial.iter().map(|id| atoms.facts(*id).divisor);
+        let product = divisors.try_fold(*factor, |product: i64, one| product.checked_mul(one));
         gcd(all, product.unwrap_or(*factor))
     })
 }

@@ -18,7 +18,7 @@ use crate::check::Checked;
 use crate::index::{Atom, AtomId, Index};
 use crate::ir::{BinaryOp, Special};
 use crate::origin::Origin;
-use crate::program::{Comparison, Operation, Part, Space, StatementKind, Tables, Transport, walk};
+use crate::program::{Comparison, Operation, Part, Signal, Space, StatementKind, Tables, Transport, walk};
 
 /// A copy that is open.
 const IN_STAGES: &str = "`cp.async` in flight at the end of a round of its loop, or of the kernel,";
@@ -84,8 +84,15 @@ impl<'a> Prover<'a> {
         walk::statements(self.checked.body(), &mut |part| {
             let Part::Statement(line) = part else { return };
             let what = match &line.kind {
+                StatementKind::Signal(Signal::TensorAllocate { .. } | Signal::TensorFree { .. }) => {
+                    Some("tensor memory is not covered".to_owned())
+                }
                 StatementKind::Signal(signal) => signal.parts().0.and_then(|barrier| {
-                    let wrong = self.counts.wrong.get(&barrier.place.0)?;
+                    let place = barrier.place.0;
+                    if self.counts.arrays.iter().any(|(array, _)| *array == place) {
+                        return None;
+                    }
+                    let wrong = self.counts.wrong.get(&place).copied().unwrap_or("it is never made");
                     Some(format!("this mbarrier orders nothing that is proved: {wrong}"))
                 }),
                 StatementKind::Operation(operation) => self.uncovered_operation(line, operation),
