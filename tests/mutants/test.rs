@@ -53,6 +53,49 @@ fn a_sample_is_as_the_list_says() {
     assert_eq!(picked.len(), count);
 }
 
+/// Kernels with TMA, `wgmma`, rings of mbarriers or copies in flight that are certified themselves.
+const IN_FLIGHT: [&str; 9] = [
+    "chain",
+    "columns_by_copies",
+    "columns_by_tma",
+    "left_of_bytes",
+    "pipelined",
+    "product_of_columns",
+    "staged_by_each",
+    "transpose_by_boxes",
+    "wgmma_of_integers",
+];
+
+/// Each wait, fence, arrival and barrier of them: whatever is found of a mutant, it is not certified.
+#[test]
+fn no_mutant_with_something_in_flight_is_certified() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let (list, mut all) = (known(), subjects());
+    all.retain(|subject| IN_FLIGHT.contains(&subject.definition.name));
+    let wrong = Mutex::new(Vec::new());
+    let count = Mutex::new(0);
+    in_parallel(&all, |subject| {
+        let name = subject.definition.name;
+        let (mut certified, mut found) = (Vec::new(), 0);
+        examine(subject, &list, |edit, verdict| {
+            if let Verdict::Found(kind) = verdict {
+                found += 1;
+                if subject.is_certified(edit) {
+                    certified.push(format!("{name}: {edit} is found as {kind}, and is certified"));
+                }
+            }
+        });
+        wrong.lock().unwrap_or_else(PoisonError::into_inner).extend(certified);
+        *count.lock().unwrap_or_else(PoisonError::into_inner) += found;
+    });
+    let _ = std::panic::take_hook();
+    let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(all.len(), IN_FLIGHT.len());
+    let count = count.into_inner().unwrap_or_else(PoisonError::into_inner);
+    assert!(count > 60, "only {count} mutants are found");
+}
+
 #[test]
 fn every_kernel_is_among_the_schedules() {
     let known = Schedules::known();

@@ -185,7 +185,8 @@ impl<'a> Prover<'a> {
         self.bind(&mut pair, &numbers).ok_or_else(overflow)?;
         self.same_thread(&mut pair, first, second);
         // What is in flight is unordered with its own thread, too.
-        if [a, b].iter().any(|one| is_in_flight(one.site)) {
+        pair.in_flight = [a, b].iter().any(|one| is_in_flight(one.site));
+        if pair.in_flight {
             // A thread is in one branch of an `if` in one round of the loops around it.
             let once = match same {
                 Some(same) => same.then_some(around.len()),

@@ -33,6 +33,8 @@ pub(super) struct Pair {
     pub by_the_warp: bool,
     /// Of an asynchronous copy and itself: the rounds in which a thread must be the same one; `None` of one that says nothing.
     pub rounds: Option<Vec<Option<AtomId>>>,
+    /// Whether an access is in flight: then facts of its order mostly decide, and an enumeration of threads does not.
+    pub in_flight: bool,
     pub atomic: bool,
     /// Whether the branches around exclude each other.
     pub exclusive: bool,
@@ -120,6 +122,7 @@ impl Pair {
             by_the_warp: !std::ptr::eq(a.site, b.site)
                 && [a, b].iter().any(|one| one.site.means == Transport::Matrix),
             rounds: None,
+            in_flight: false,
             atomic: one_place && atomic(a.site.way, b.site.way, common.same_block),
             exclusive: exclusive(common, a.site, b.site),
         };

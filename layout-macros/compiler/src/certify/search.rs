@@ -20,15 +20,21 @@ pub(super) fn search(atoms: &mut Atoms, axes: &Axes, pair: &Pair) -> Option<Proo
             return Some(simple);
         }
     }
+    let never = (0..pair.facts.len().min(MOST_FACTS)).map(|fact| Proof::Never { fact });
+    if pair.in_flight
+        && let Some(proof) = never.clone().find(|proof| holds(atoms, axes, pair, proof))
+    {
+        return Some(proof);
+    }
     let digits = Proof::Digits(splits(atoms, pair));
     if holds(atoms, axes, pair, &digits) {
         return Some(digits);
     }
     let apart = (0..pair.equations.len())
         .flat_map(|equation| [true, false].map(|before| Proof::Apart { equation, before }));
-    let never = (0..pair.facts.len().min(MOST_FACTS)).map(|fact| Proof::Never { fact });
     let whole = [Proof::Digits(Vec::new())];
     let others = whole.into_iter().filter(|proof| *proof != digits);
+    let never = never.filter(|_| !pair.in_flight);
     apart.chain(others).chain(never).find(|proof| holds(atoms, axes, pair, proof))
 }
 
