@@ -128,16 +128,17 @@ fn few_files_name_a_word() {
         (&["SwapBytes"], 4),
         (&["swap_bytes"], 4),
         (&["funnel_shift_left"], 4),
-        (&["BulkWait", "bulk_wait"], 10),
+        // From here on one more: what it does to a certificate's counters.
+        (&["BulkWait", "bulk_wait"], 11),
         // Two more: the check of registers in flight and the fences of accumulators are about it.
-        (&["MatrixWait", "WgmmaWait", "wgmma_wait"], 12),
+        (&["MatrixWait", "WgmmaWait", "wgmma_wait"], 13),
         (&["AsyncProxyFence", "FenceAsyncProxy", "fence_async_proxy"], 10),
         (&["NamedBarrier", "named_barrier"], 10),
         (&["LaunchDependents", "launch_dependents"], 10),
-        (&["BarrierArrive", "ArriveExpect", "arrive_expect"], 10),
-        // One more: what others call it leads there.
-        (&["TensorStore", "TmaStore", "tensor_store", "tma_store"], 14),
-        (&["RemoteStore", "StoreAsync", "remote_store", "store_async"], 13),
+        (&["BarrierArrive", "ArriveExpect", "arrive_expect"], 11),
+        // One more: what others call it leads there. Two more: a certificate counts what is in flight, and has its boxes apart.
+        (&["TensorStore", "TmaStore", "tensor_store", "tma_store"], 17),
+        (&["RemoteStore", "StoreAsync", "remote_store", "store_async"], 14),
     ];
     let texts: Vec<Source> = sources(&[".rs", ".cuh", ".template"]);
     let mut found = Vec::new();

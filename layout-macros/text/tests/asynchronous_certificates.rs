@@ -40,7 +40,8 @@ fn one<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 64>>, y: &mut LayoutTen
         }
         y[[t]] = acc;
     }
-}",
+}
+",
     wrong: &[
         ("the producer does not wait", "empty.at(stage).wait(1 - phase);", ""),
         (
@@ -139,7 +140,8 @@ fn one<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 64>>, y: &mut LayoutTen
         acc += stages.slice(k % 3)[[0, 63 - t]];
     }
     y[[t]] = acc;
-}",
+}
+",
     wrong: &[
         ("no barrier", "for k in 0..M {\n        barrier();", "for k in 0..M {"),
         ("the parity of rounds", "wait(k / 3 % 2)", "wait(k % 2)"),
@@ -185,7 +187,8 @@ fn one<const M: usize>(a: &LayoutTensor<i8, RowMajor<M, 128>>, y: &mut LayoutTen
         sum += acc[[0, 0]];
     }
     y[[t]] = sum;
-}",
+}
+",
     wrong: &[
         ("no fence", "fence_async_proxy();", ""),
         (
@@ -221,7 +224,8 @@ fn one<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 64>>, y: &mut LayoutTen
     }
     async_copy_wait_all();
     y[[t]] = acc;
-}",
+}
+",
     wrong: &[
         ("no wait", "async_copy_wait_group(1);", ""),
         ("a weaker wait", "async_copy_wait_group(1);", "async_copy_wait_group(2);"),
@@ -254,7 +258,8 @@ fn one<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<
     own.copy_from_async(&x.tile([64], [block_idx.x]).distribute(row_major([64]), t));
     async_copy_wait_all();
     y.tile([64], [block_idx.x]).distribute(row_major([64]), t).copy_from(&own);
-}",
+}
+",
     wrong: &[
         ("no wait", "async_copy_wait_all();", ""),
         (
@@ -288,7 +293,8 @@ fn one<const M: usize>(y: &mut LayoutTensor<f32, RowMajor<M, 64>>) {
         }
         barrier();
     }
-}",
+}
+",
     wrong: &[
         ("no fence", "fence_async_proxy();", ""),
         (
