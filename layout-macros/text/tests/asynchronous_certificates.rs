@@ -50,7 +50,7 @@ fn one<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 64>>, y: &mut LayoutTen
             "empty.at(stage).wait(phase)",
         ),
         (
-            "the producer waits behind its load",
+            "the producer waits after its load",
             "empty.at(stage).wait(1 - phase);\n            let mut to = stages.slice(stage);\n            full.at(stage).arrive_expect(256);",
             "let mut to = stages.slice(stage);\n            full.at(stage).arrive_expect(256);",
         ),
@@ -62,7 +62,7 @@ fn one<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 64>>, y: &mut LayoutTen
         ),
         ("one warp of two waits", "full.at(stage).wait(phase);", "if t < 32 { full.at(stage).wait(phase); }"),
         (
-            "it waits behind its read",
+            "it waits after its read",
             "full.at(stage).wait(phase);\n            acc += stages.slice(stage)[[0, 63 - t]];",
             "acc += stages.slice(stage)[[0, 63 - t]];\n            full.at(stage).wait(phase);",
         ),
@@ -198,7 +198,7 @@ fn one<const M: usize>(a: &LayoutTensor<i8, RowMajor<M, 128>>, y: &mut LayoutTen
         ),
         ("half the threads fence", "fence_async_proxy();", "if t < 64 { fence_async_proxy(); }"),
         ("no barrier before the product", "fence_async_proxy();\n        barrier();", "fence_async_proxy();"),
-        ("no barrier behind it", "wgmma_wait_group(0);\n        barrier();", "wgmma_wait_group(0);"),
+        ("no barrier after it", "wgmma_wait_group(0);\n        barrier();", "wgmma_wait_group(0);"),
     ],
 };
 
@@ -230,7 +230,7 @@ fn one<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 64>>, y: &mut LayoutTen
         ("no wait", "async_copy_wait_group(1);", ""),
         ("a weaker wait", "async_copy_wait_group(1);", "async_copy_wait_group(2);"),
         (
-            "the wait is behind the barrier",
+            "the wait is after the barrier",
             "async_copy_wait_group(1);\n        barrier();",
             "barrier();\n        async_copy_wait_group(1);",
         ),
@@ -268,7 +268,7 @@ fn one<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<
             "async_copy_commit_group(); async_copy_wait_group(1);",
         ),
         (
-            "a wait behind the read",
+            "a wait after the read",
             "async_copy_wait_all();\n    y.tile([64], [block_idx.x]).distribute(row_major([64]), t).copy_from(&own);",
             "y.tile([64], [block_idx.x]).distribute(row_major([64]), t).copy_from(&own);\n    async_copy_wait_all();",
         ),
@@ -304,7 +304,7 @@ fn one<const M: usize>(y: &mut LayoutTensor<f32, RowMajor<M, 64>>) {
         ),
         ("no barrier before the store", "fence_async_proxy();\n        barrier();", "fence_async_proxy();"),
         (
-            "no barrier behind the wait",
+            "no barrier after the wait",
             "bulk_wait_group_read(0);\n        }\n        barrier();",
             "bulk_wait_group_read(0);\n        }",
         ),

@@ -270,7 +270,7 @@ fn branches(a: &Site<'_>, b: &Site<'_>) -> Option<usize> {
     both.find(|(a, b)| a.holds != b.holds).map(|(a, _)| a.depth)
 }
 
-/// Whether an access goes on behind its statement.
+/// Whether an access goes on after its statement.
 fn is_in_flight(site: &Site<'_>) -> bool {
     match site.means {
         Transport::Tma | Transport::MatrixUnits | Transport::CopyAsync | Transport::RemoteShared => true,

@@ -1,7 +1,7 @@
 //! Ghost counters of a thread: how many barriers it has passed, copies it has committed, phases of mbarriers it has waited for.
 //!
 //! Law: an exact counter is that of every thread that comes here; a lower bound counts what is complete for the thread, and may be too
-//! small. What is not known is not in the state. A counter of an actor is that of the threads of one branch: behind the branch it is
+//! small. What is not known is not in the state. A counter of an actor is that of the threads of one branch: after the branch it is
 //! theirs still.
 
 use crate::index::{Index, VarId};
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// What every thread has at a barrier, all have behind it.
+    /// What every thread has at a barrier, all have after it.
     pub(super) fn barrier(&mut self) {
         self.add(Key::Barriers, 1);
         for (own, all) in [
@@ -152,7 +152,7 @@ impl State {
         }
     }
 
-    /// What holds behind both branches. `adopts` says of each whether it is the actors' alone, who certainly come there.
+    /// What holds after both branches. `adopts` says of each whether it is the actors' alone, who certainly come there.
     pub(super) fn join(
         &self,
         then: &State,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! guess:   run a round from unknown counters: W → W + 1           so W = before + round
-//! check:   run a round from the guess: it holds at the first round, and behind a round for the next one
+//! check:   run a round from the guess: it holds at the first round, and after a round for the next one
 //! ```
 //!
 //! Law: an invariant of a loop is taken only where a round from it gives it again (induction); what is not inductive is forgotten. A
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 const FEW: i64 = 8;
 /// Rounds of guesses until nothing is forgotten any more.
 const GUESSES: usize = 6;
-/// Kinds of ghost counters of a loop: unknown before a round, at its head, behind it.
+/// Kinds of ghost counters of a loop: unknown before a round, at its head, after it.
 pub(super) const UNKNOWN: u8 = 0;
 pub(super) const HEAD: u8 = 1;
 const LAST: u8 = 2;
@@ -138,7 +138,7 @@ impl<'a> Replay<'_, 'a> {
                 .map(|(key, _)| *key)
                 .collect();
             if wrong.is_empty() {
-                return Some(self.behind(line, head, counted, &ghosts));
+                return Some(self.after_loop(line, head, counted, &ghosts));
             }
             wrong.iter().for_each(|key| drop(head.keys.remove(key)));
             // What is in the terms of a ghost counter is worth nothing without it.
@@ -155,7 +155,7 @@ impl<'a> Replay<'_, 'a> {
         Some(State { names: before.names.clone(), keys: BTreeMap::new() })
     }
 
-    /// Whether a counter holds before the first round, and behind a round for the next one.
+    /// Whether a counter holds before the first round, and after a round for the next one.
     fn is_inductive(
         &mut self,
         key: Key,
@@ -186,8 +186,8 @@ impl<'a> Replay<'_, 'a> {
         holds(before.get(key), first) && holds(end.get(key), next)
     }
 
-    /// What holds behind a loop.
-    fn behind(
+    /// What holds after a loop.
+    fn after_loop(
         &mut self,
         line: *const Line,
         mut head: State,
@@ -215,7 +215,7 @@ impl<'a> Replay<'_, 'a> {
         head
     }
 
-    /// A ghost counter of a loop: unknown before a round, at its head, or behind it.
+    /// A ghost counter of a loop: unknown before a round, at its head, or after it.
     pub(super) fn unknown(&mut self, line: *const Line, key: Key, kind: u8) -> AtomId {
         if let Some(known) = self.unknown.get(&(line, key, kind)) {
             return *known;

@@ -57,11 +57,11 @@ impl Array {
         }
         let [count] = self.counts[..] else { return Err("it is not made exactly once") };
         let made = self.made.as_ref().ok_or("it is not known when it is made")?;
-        let behind = |used: &Option<Index>| {
+        let is_after = |used: &Option<Index>| {
             let goal = used.as_ref().and_then(|used| used.sub(made).ok()?.plus(-1).ok());
             goal.is_some_and(|goal| atoms.range(&goal).low >= 0)
         };
-        if !self.used.iter().all(behind) {
+        if !self.used.iter().all(is_after) {
             return Err("no barrier of the block is between where it is made and its use");
         }
         let mut sets = self.threads.iter();
@@ -83,7 +83,7 @@ impl Array {
     }
 }
 
-/// Whether a state is behind the phase `number - stages`.
+/// Whether a state is after the phase `number - stages`.
 fn has_passed(atoms: &Atoms, state: &State, array: u32, number: &Index, stages: i64) -> bool {
     let goal = |waits: &Index| waits.sub(number).ok()?.plus(stages - 1).ok();
     let goal = state.get(Key::Waits(array)).and_then(goal);

@@ -70,7 +70,7 @@ impl At<'_, '_> {
             Transport::CopyAsync => fails(self.get(Key::Commits), other.get(Key::DoneAll)),
             Transport::MatrixUnits => fails(self.get(Key::Products), other.get(Key::ProductsDoneAll)),
             Transport::Thread | Transport::Atomic | Transport::Matrix => {
-                // What a thread wrote the asynchronous proxy sees behind a fence: the thread's own, or one behind the barrier.
+                // What a thread wrote the asynchronous proxy sees after a fence: the thread's own, or one after the barrier.
                 if other.is_asynchronous() && self.site.way.writes() {
                     fails(self.get(Key::Fences), other.get(Key::FencesAll));
                     fails(self.get(Key::Barriers), other.get(Key::BarriersFenced));
