@@ -379,7 +379,7 @@ pub struct AtomFacts {
     pub definition: Option<Index>,
 }
 
-/// A number that a launch knows.
+/// A number of which each launch has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Size {
     /// The dimension of this number.
