@@ -125,11 +125,13 @@ fn of<const R: usize>(
 fn views_begin_anywhere() -> Result<(), Error> {
     let device = Device::simulator();
     let stream = device.stream();
+    // By two kernels, whose sums have two orders: within a rounding of the largest element.
     let near = |found: &[Vec<bf16>]| {
-        let (one, other) = (found[0].iter(), &found[1]);
-        let far =
-            one.zip(other).find(|(a, b)| (a.to_f32() - b.to_f32()).abs() > 0.01 + a.to_f32().abs() / 64.0);
-        assert!(far.is_none() && found[0].iter().any(|x| x.to_f32() != 0.0), "{far:?}");
+        let most = found[0].iter().map(|x| x.to_f32().abs()).fold(0.0, f32::max);
+        let differ = |(a, b): &(&bf16, &bf16)| (a.to_f32() - b.to_f32()).abs() > most / 128.0;
+        assert_eq!((found.len(), found[0].len()), (2, found[1].len()));
+        let far = found[0].iter().zip(&found[1]).find(differ);
+        assert!(far.is_none() && most > 0.0, "{far:?} of {most}");
     };
     let ends = device.upload(&[30, 64], [2])?;
     let mut found = vec![];
@@ -245,7 +247,7 @@ fn truths_are_moved() -> Result<(), Error> {
     Ok(())
 }
 
-/// Extents whose product is beyond the numbers, beside one of 0.
+/// Extents whose product is beyond the numbers, next to one of 0.
 #[test]
 fn nothing_of_large_extents() -> Result<(), Error> {
     fn nothing<T: Element>(memory: &Tensor<T, 1>) -> Result<TensorView<'_, T, 3>, Error> {

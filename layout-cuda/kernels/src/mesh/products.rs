@@ -132,10 +132,20 @@ pub(super) fn multiply_rows<T: Element>(
     Ok(())
 }
 
-/// The strides of the first tensor whose rows do not follow one another: messages are the elements from the first one on.
-fn with_gaps<'a, T: Element>(mut of: impl Iterator<Item = &'a Tensor<T, 2>>) -> Option<[usize; 2]> {
-    of.find(|tensor| !tensor.shape().contains(&0) && !Matrix::of(&tensor.view()).is_compact())
-        .map(Tensor::strides)
+/// Refuses tensors whose rows do not follow one another: messages are the elements from the first one on.
+fn without_gaps<'a, T: Element>(
+    member: &Member,
+    mut of: impl Iterator<Item = &'a Tensor<T, 2>>,
+) -> Result<()> {
+    match of.find(|tensor| !tensor.shape().contains(&0) && !Matrix::of(&tensor.view()).is_compact()) {
+        Some(found) => {
+            let strides = found.strides();
+            member.refuse(format!(
+                "rows that are sent follow one another without gaps, not by strides {strides:?}"
+            ))
+        }
+        None => Ok(()),
+    }
 }
 
 /// `c = (all ranks' rows of A, one under the other) b`: `own` has this rank's rows, and `others` room for everybody else's: what comes
@@ -158,11 +168,7 @@ pub fn gathered_product<T: Element>(
         let (own, b, c) = (own.shape(), b.shape(), c.shape());
         return member.refuse(format!("{own:?} of {size} ranks and {b:?} for a product of {c:?}"));
     }
-    if let Some(strides) = with_gaps([own].into_iter().chain(&*others)) {
-        return member.refuse(format!(
-            "rows that are sent follow one another without gaps, not by strides {strides:?}"
-        ));
-    }
+    without_gaps(member, [own].into_iter().chain(&*others))?;
     beside.after(stream)?;
     let mut came = Vec::new();
     for (step, other) in (1..).zip(others.iter_mut()) {
@@ -208,11 +214,7 @@ pub fn scattered_product<T: Element>(
         return member
             .refuse(format!("shares of {share:?} of a product of {a:?} and {b:?} over {size} ranks"));
     }
-    if let Some(strides) = with_gaps([&*share].into_iter().chain(&*parts).chain(&*sent)) {
-        return member.refuse(format!(
-            "rows that are sent follow one another without gaps, not by strides {strides:?}"
-        ));
-    }
+    without_gaps(member, [&*share].into_iter().chain(&*parts).chain(&*sent))?;
     beside.after(stream)?;
     for step in 1..size {
         let (to, from) = ((rank + step) % size, (rank + size - step) % size);

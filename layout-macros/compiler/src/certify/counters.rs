@@ -22,7 +22,7 @@ pub(super) enum Key {
     FencesAll,
     /// The barriers that it had passed at its last fence.
     BarriersFenced,
-    /// Groups of matrix products, likewise.
+    /// Groups of matrix products: committed, complete, complete at its last barrier.
     Products,
     ProductsDone,
     ProductsDoneAll,

@@ -31,7 +31,7 @@ pub(super) struct Moment {
 pub(super) enum Guard {
     /// These threads.
     Actors(Threads),
-    /// Whoever is where this is positive.
+    /// The threads where this is positive.
     While(Index),
     Other,
 }

@@ -2,7 +2,7 @@
 //! arguments that it uses.
 
 use super::lower::Out;
-use crate::index::{Atom, VarId};
+use crate::index::{Atom, Size, VarId};
 use crate::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
 use crate::program::{Space, Statement, StatementKind, Tables, Uses};
 use std::collections::BTreeSet;
@@ -92,4 +92,17 @@ pub(super) fn parameters(tables: &Tables, arguments: &[PlanArgument], body: &Out
     parameters.extend(dims.into_iter().map(KernelParameter::Dim));
     parameters.extend(strides.into_iter().map(|(argument, mode)| KernelParameter::Stride { argument, mode }));
     parameters
+}
+
+/// The dimensions and index arguments that something is divided by, and that may be 0: of every index that there is, lowered ones too.
+pub(super) fn divisors(tables: &Tables) -> Vec<Size> {
+    let mut all = BTreeSet::new();
+    for (_, facts) in tables.atoms.iter() {
+        if let Atom::Div(_, by) | Atom::Rem(_, by) = &facts.atom
+            && tables.atoms.range(by).has_zero()
+        {
+            all.extend(tables.atoms.sizes(by).into_iter().flatten());
+        }
+    }
+    all.into_iter().collect()
 }

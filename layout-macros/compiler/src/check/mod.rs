@@ -161,6 +161,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     plan.maps =
         maps.into_iter().map(|(map, place)| TensorMap { round_tf32: tf32.contains(&place), ..map }).collect();
     plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
+    plan.divisors = finish::divisors(&tables);
     let (head, facts) = (specialised.head.clone(), specialised.facts.clone());
     Ok(Checked { head, plan, tables, facts, body })
 }

@@ -51,7 +51,7 @@ pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::arch::Arch;
 use super::elem::Elem;
-use super::index::{Atom, Atoms, Index, Size};
+use super::index::{Atoms, Index};
 use super::intrinsic::Intrinsic;
 use super::ir::{ExprKind, Kernel, LocalId, Pattern, Seen, Statement as Ast, StatementKind};
 use super::launch::LaunchPlan;
@@ -61,7 +61,7 @@ use super::program::{Comparison, PlaceId, Space, Statement, Tables};
 use super::valid::valid;
 use evaluator::{Evaluator, IndexAssumption, Owner};
 use outside::Outside;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// A kernel without parameters, at the level of tiles.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,7 +152,6 @@ fn variant(
     variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);
     plan.shared_bytes = shared_bytes as u32;
     plan.second_types = second_types(&tables);
-    plan.divisors = divisors(&tables);
     Ok((Specialised { head, plan, tables, facts, thread, body }, by))
 }
 
@@ -164,19 +163,6 @@ fn second_types(tables: &Tables) -> Vec<(u32, Elem)> {
         (place.elem.bytes() > own.bytes()).then_some((argument, place.elem))
     });
     places.collect()
-}
-
-/// The dimensions and index arguments that something is divided by, and that may be 0.
-fn divisors(tables: &Tables) -> Vec<Size> {
-    let mut all = BTreeSet::new();
-    for (_, facts) in tables.atoms.iter() {
-        if let Atom::Div(_, by) | Atom::Rem(_, by) = &facts.atom
-            && tables.atoms.range(by).has_zero()
-        {
-            all.extend(tables.atoms.sizes(by).into_iter().flatten());
-        }
-    }
-    all.into_iter().collect()
 }
 
 /// Whether an expression makes or names registers: then loops over known numbers may have to be written out.
